@@ -39,15 +39,18 @@ inline constexpr setting_limits<double> link_retransmission_delay_ms{2.0, 32.0, 
 inline constexpr setting_limits<int> link_transmit_lead_slots{0, 45, 0, 2};
 inline constexpr setting_limits<int> link_fader_slots{0, 30, 0};
 inline constexpr setting_limits<int> link_queue_packets{1, 100000, 54};
+inline constexpr setting_limits<double> link_queue_target_ms{0.0, 10000.0, 0.0, 0.1};
 inline constexpr setting_limits<double> uplink_kbps{0.001, 1000000.0, 500.0};
 inline constexpr setting_limits<int> uplink_delay_slots{0, 15000, 0};
 inline constexpr setting_limits<double> uplink_loss{0.0, 1.0, 0.0};
 inline constexpr setting_limits<double> uplink_feedback_loss{0.0, 1.0, 0.0};
 inline constexpr setting_limits<int> uplink_queue_packets{1, 100000, 54};
+inline constexpr setting_limits<double> uplink_queue_target_ms{0.0, 10000.0, 0.0, 0.1};
 inline constexpr setting_limits<double> to_base_delay_ms{0.0, 60000.0, 10.0};
 inline constexpr setting_limits<double> to_base_rate_kbps{0.0, 10000000.0, 0.0, 1.0};
 inline constexpr setting_limits<double> to_base_loss{0.0, 1.0, 0.0};
 inline constexpr setting_limits<int> to_base_queue_packets{1, 100000, 100};
+inline constexpr setting_limits<double> to_base_queue_target_ms{0.0, 10000.0, 0.0, 0.1};
 inline constexpr setting_limits<double> to_base_held_mb{0.01, 100000.0, 64.0};
 inline constexpr setting_limits<double> from_base_rate_kbps{0.0, 10000000.0, 0.0, 1.0};
 inline constexpr setting_limits<double> from_base_loss{0.0, 1.0, 0.0};

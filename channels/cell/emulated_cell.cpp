@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "bin/failed_symbol.h"
+#include "queue/packet_queue.h"
 #include "types/db.h"
 
 namespace wip::cell_model {
@@ -65,7 +66,7 @@ emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_sou
     to_base_.deliver_to([this](const link_packet& p) {
         terminals_[static_cast<std::size_t>(p.tag)].journal.set_now(p.due_ns,
                                                                     p.due_ns - p.offered_ns);
-        scheduler_.on_sdu(p.tag, p.data, now_);
+        scheduler_.on_sdu(p.tag, p.data, p.due_ns);
         return 0;
     });
 }
@@ -102,7 +103,9 @@ link_sums emulated_cell::direction::sums() const {
             all.in += s.in;
             all.delivered += s.sent;
             all.queued += s.queued;
+            all.marked += s.marked;
             drop("queue_full", s.dropped_queue_full);
+            drop(managed_drop, s.dropped_queue_managed);
             drop("not_ip", s.dropped_not_ip);
             drop("retransmissions_exceeded", s.dropped_retransmissions);
         }
@@ -113,6 +116,7 @@ link_sums emulated_cell::direction::sums() const {
         const auto of_line = t.uplink.sums();
         all.in += of_line.in;
         all.queued += of_line.queued;
+        all.marked += of_line.marked;
         for (const auto& d : of_line.dropped) drop(d.reason, d.count);
     }
     return all;
@@ -130,7 +134,7 @@ bool emulated_cell::into_queue(int user, std::span<const std::uint8_t> packet) {
     // Until the next slot starts, at that time.
     terminals_[static_cast<std::size_t>(user)].journal.set_now(
         started_ ? slot_start(now_ + slot_count(1)) : slot_start(now_));
-    return scheduler_.on_sdu(user, packet, now_);
+    return scheduler_.on_sdu(user, packet, slot_start(started_ ? now_ + slot_count(1) : now_));
 }
 
 void emulated_cell::run_slot(slot k) {

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <random>
 #include <stdexcept>
 #include <string>
 
+#include "queue/packet_queue.h"
 #include "types/grid.h"
 #include "types/require.h"
+#include "types/slot_time.h"
 #include "wire/feedback_bits.h"
 #include "wire/ip_header.h"
 
@@ -20,6 +21,7 @@ void uplink_config::check() const {
     check_range("loss", loss, setting::uplink_loss);
     check_range("feedback_loss", feedback_loss, setting::uplink_feedback_loss);
     check_range("queue_packets", queue_packets, setting::uplink_queue_packets);
+    queue.check();
 }
 
 struct emulated_uplink::state {
@@ -35,26 +37,28 @@ struct emulated_uplink::state {
         std::mt19937_64 engine_;
     };
 
-    struct waiting_packet {
-        std::int64_t since = 0;  // slot from which it may be sent
-        std::vector<std::uint8_t> data;
-        int tag = 0;
-        std::int64_t offered_ns = 0;
-    };
-
     explicit state(const uplink_config& c)
         : config(c),
           bits_per_second(std::llround(c.kbps * 1000)),
           packet_dice(c.seed),
-          feedback_dice(c.seed ^ 0x9e3779b97f4a7c15U) {}
+          feedback_dice(c.seed ^ 0x9e3779b97f4a7c15U),
+          queue(c.queue, [this](const queued_packet& p, queue_drop why) {
+              const bool managed = why == queue_drop::managed;
+              (managed ? statistics.dropped_queue_managed : statistics.dropped_queue_full)
+                  .add(p.bytes());
+          }) {}
 
+    bool put_on_line(std::int64_t now);
     void run_slot(std::int64_t now, std::vector<uplink_packet>& out);
+    void count_queue();
 
     uplink_config config;
     std::int64_t bits_per_second;
     dice packet_dice, feedback_dice;
-    std::deque<waiting_packet> queue;
-    std::int64_t left = 0;  // units of 1/1500 bit of the first packet still to send
+    packet_queue queue;
+    queued_packet on_line;  // the packet that is being sent, if `busy`
+    bool busy = false;
+    std::int64_t left = 0;  // units of 1/1500 bit of it that are still to be sent
     bool started = false;
     std::int64_t next = 0;
     uplink_statistics statistics;
@@ -75,6 +79,7 @@ void emulated_uplink::reconfigure(const uplink_config& config) {
         throw std::invalid_argument("seed: cannot change in a running uplink");
     s.config = config;
     s.bits_per_second = std::llround(config.kbps * 1000);
+    s.queue.reconfigure(config.queue);
 }
 
 const uplink_statistics& emulated_uplink::statistics() const { return state_->statistics; }
@@ -89,36 +94,49 @@ bool emulated_uplink::on_sdu(std::span<const std::uint8_t> packet, slot now, int
         count(s.statistics.dropped_not_ip);
         return false;
     }
-    if (static_cast<int>(s.queue.size()) >= s.config.queue_packets) {
-        count(s.statistics.dropped_queue_full);
-        return false;
-    }
-    if (s.queue.empty()) s.left = static_cast<std::int64_t>(packet.size()) * 8 * slots_per_second;
-    s.queue.push_back({now.value, {packet.begin(), packet.end()}, tag, offered_ns});
-    count(s.statistics.queued);
-    return true;
+    const auto limit = static_cast<std::size_t>(s.config.queue_packets);
+    queued_packet p = s.queue.make(packet);
+    p.tag = tag;
+    p.came_ns = offered_ns;
+    // With no packet on the line, the first one that waits will be the one that goes on it.
+    const std::size_t room = s.busy ? limit - 1 : limit;
+    const bool taken = s.queue.push(std::move(p), slot_start_ns(now), room);
+    s.count_queue();
+    return taken;
+}
+
+void emulated_uplink::state::count_queue() {
+    statistics.queued = queue.waiting();
+    if (busy) statistics.queued.add(on_line.bytes());
+    statistics.marked = queue.marked();
+}
+
+bool emulated_uplink::state::put_on_line(std::int64_t now) {
+    if (busy) return true;
+    // Packets that come later than this slot are not sent in it.
+    if (queue.empty() || queue.first_arrival_ns() > slot_start_ns(slot(now))) return false;
+    busy = queue.pop(slot_start_ns(slot(now)), on_line);
+    left = static_cast<std::int64_t>(on_line.bytes()) * 8 * slots_per_second;
+    return busy;
 }
 
 void emulated_uplink::state::run_slot(std::int64_t now, std::vector<uplink_packet>& out) {
     std::int64_t units = bits_per_second;
-    while (!queue.empty() && units > 0 && queue.front().since <= now) {
+    while (units > 0 && put_on_line(now)) {
         const std::int64_t part = std::min(units, left);
         units -= part;
         left -= part;
-        if (left > 0) return;
-        auto packet = std::move(queue.front());
-        queue.pop_front();
-        if (!queue.empty())
-            left = static_cast<std::int64_t>(queue.front().data.size()) * 8 * slots_per_second;
-        const std::size_t bytes = packet.data.size();
-        statistics.queued.take(bytes);
+        if (left > 0) break;
+        busy = false;
+        const std::size_t bytes = on_line.bytes();
         auto& where =
             packet_dice.hits(config.loss) ? statistics.dropped_lost : statistics.delivered;
         where.add(bytes);
         if (&where == &statistics.delivered)
-            out.push_back({slot(now + 2 + config.delay_slots), std::move(packet.data), packet.tag,
-                           packet.offered_ns});
+            out.push_back({slot(now + 2 + config.delay_slots), std::move(on_line.data), on_line.tag,
+                           on_line.came_ns});
     }
+    count_queue();
 }
 
 std::vector<uplink_packet> emulated_uplink::on_slot(slot now) {
@@ -132,7 +150,7 @@ std::vector<uplink_packet> emulated_uplink::on_slot(slot now) {
         throw std::logic_error("on_slot(" + std::to_string(now.value) + ") after on_slot(" +
                                std::to_string(s.next - 1) + ")");
     // Slots left out: the line went on meanwhile, for as long as it had something to send.
-    for (; s.next < now.value && !s.queue.empty(); ++s.next) s.run_slot(s.next, out);
+    for (; s.next < now.value && (s.busy || !s.queue.empty()); ++s.next) s.run_slot(s.next, out);
     s.run_slot(now.value, out);
     s.next = now.value + 1;
     return out;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The emulated uplink at the terminal (Alfredsson 2012, section 5.4): a queue of IP packets in
-// front of a line of constant capacity, then a delay and a seeded loss. Feedback takes no capacity,
-// is lost on its own dice and is counted apart.
+// The emulated uplink at the terminal (Alfredsson 2012, section 5.4): a queue of IP packets (under
+// one of the queue disciplines of queue/packet_queue.h) in front of a line of constant capacity,
+// then a delay and a seeded loss. Feedback takes no capacity, is lost on its own dice and is
+// counted apart.
 //
 // Time is counted in slots of 1/1500 s and capacity in whole bits a second, so that no rounding
 // accumulates: a slot hands out `bps` units, a bit costs 1500 of them. A line that has nothing to
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "link/link_statistics.h"
+#include "queue/queue_config.h"
 #include "types/quantity.h"
 #include "types/setting_limits.h"
 
@@ -25,18 +27,21 @@ struct uplink_config {
     int delay_slots = setting::uplink_delay_slots.initial;
     double loss = 0;           // probability that an IP packet is lost
     double feedback_loss = 0;  // probability that the feedback of a slot is lost
-    int queue_packets =
-        setting::uplink_queue_packets.initial;  // drop tail; the packet on the line counts
+    int queue_packets = setting::uplink_queue_packets.initial;  // the packet on the line counts
+    queue_config queue;
     std::uint64_t seed = 1;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
 
-// Conservation: in = delivered + queued + dropped_queue_full + dropped_lost + dropped_not_ip.
+// Conservation: in = delivered + queued + dropped_queue_full + dropped_queue_managed +
+// dropped_lost + dropped_not_ip.
 struct uplink_statistics {
     packets_bytes in;
     packets_bytes delivered;  // handed out by on_slot()
     packets_bytes queued;     // waiting or partly sent
+    packets_bytes marked;     // by the queue discipline: "congestion experienced"
     packets_bytes dropped_queue_full;
+    packets_bytes dropped_queue_managed;  // by the queue discipline, to signal congestion
     packets_bytes dropped_lost;
     packets_bytes dropped_not_ip;  // neither IPv4 nor IPv6, or length field != size
     packets_bytes feedback;        // slots of feedback; bytes in the format of wire/feedback_bits.h

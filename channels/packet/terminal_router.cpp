@@ -35,7 +35,11 @@ std::optional<network> read_network(const std::string& text) {
 
 }  // namespace
 
-terminal_router::terminal_router(const std::vector<std::string>& terminals) {
+terminal_router::terminal_router(const std::vector<std::string>& terminals,
+                                 const std::vector<address6>& terminals6)
+    : addresses6_(terminals6) {
+    if (!terminals6.empty() && terminals6.size() != terminals.size())
+        throw std::invalid_argument("terminals: IPv6 addresses of some of them");
     if (terminals.empty()) throw std::invalid_argument("terminals: there is none");
     if (terminals.size() == 1) {  // it gets everything, whatever its address
         addresses_.push_back(0);
@@ -62,8 +66,15 @@ terminal_router::destination terminal_router::find(std::span<const std::uint8_t>
     user = 0;
     if (addresses_.size() == 1 || packet.empty()) return destination::one;
     const int version = packet[0] >> 4;
-    if (version == 6 && packet.size() >= ipv6_header)
-        return packet[ipv6_destination] == 0xff ? destination::every : destination::none;
+    if (version == 6 && packet.size() >= ipv6_header) {
+        const auto to = packet.subspan(ipv6_destination, 16);
+        if (to[0] == 0xff) return destination::every;
+        const auto has = [to](const address6& a) { return std::ranges::equal(a, to); };
+        const auto at = std::ranges::find_if(addresses6_, has);
+        if (at == addresses6_.end()) return destination::none;
+        user = static_cast<int>(at - addresses6_.begin());
+        return destination::one;
+    }
     if (version != 4 || packet.size() < ipv4_header) return destination::one;
     std::uint32_t to = 0;
     for (std::size_t i = 0; i < 4; ++i) to = to << 8 | packet[ipv4_destination + i];

@@ -13,6 +13,7 @@
 // the copies, plus what was dropped here.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -24,10 +25,14 @@ namespace wip::packet_model {
 
 inline constexpr const char* no_such_terminal = "no_such_terminal";
 
+using address6 = std::array<std::uint8_t, 16>;
+
 class terminal_router {
 public:
-    // `terminals`: the address of each, "ADDRESS/LENGTH" (IPv4). Throws std::invalid_argument.
-    explicit terminal_router(const std::vector<std::string>& terminals);
+    // `terminals`: the address of each, "ADDRESS/LENGTH" (IPv4); `terminals6`: their IPv6
+    // addresses, of all or of none. Throws std::invalid_argument.
+    explicit terminal_router(const std::vector<std::string>& terminals,
+                             const std::vector<address6>& terminals6 = {});
 
     // The tag with which the link is offered the packet is the terminal's number.
     void offer(packet_link& down, std::span<const std::uint8_t> packet, std::int64_t now_ns);
@@ -43,6 +48,7 @@ private:
     bool is_for_all(std::uint32_t address) const;
 
     std::vector<std::uint32_t> addresses_;
+    std::vector<address6> addresses6_;
     std::uint32_t subnet_broadcast_ = 0;  // 0: the subnet has none (/31, /32)
     packets_bytes dropped_, copies_;
 };

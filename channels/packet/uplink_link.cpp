@@ -3,18 +3,19 @@
 
 #include <algorithm>
 
+#include "queue/packet_queue.h"
 #include "types/slot_time.h"
 
 namespace wip {
 
 bool uplink_link::offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag) {
     if (!started_) advance(now_ns);  // the line has been free until now
+    run_line(slot_at_ns(now_ns) - slot_count(1));
     return line_.on_sdu(packet, slot_at_ns(now_ns), tag, now_ns);
 }
 
-// In slot k the line has done with slot k - 1.
-void uplink_link::advance(std::int64_t now_ns) {
-    const slot done = slot_at_ns(now_ns) - slot_count(1);
+// All slots of the line up to this one are done.
+void uplink_link::run_line(slot done) {
     if (!started_ || done > sent_) {
         for (auto& p : line_.on_slot(done)) {
             flying_.add(p.data.size());
@@ -24,6 +25,11 @@ void uplink_link::advance(std::int64_t now_ns) {
         started_ = true;
         sent_ = done;
     }
+}
+
+// In slot k the line has done with slot k - 1.
+void uplink_link::advance(std::int64_t now_ns) {
+    run_line(slot_at_ns(now_ns) - slot_count(1));
     while (!on_the_way_.empty() && slot_start_ns(on_the_way_.front().arrival) <= now_ns) {
         const auto& p = on_the_way_.front();
         hand_over({p.data, p.tag, p.offered_ns, slot_start_ns(p.arrival)});
@@ -46,8 +52,10 @@ link_sums uplink_link::sums() const {
             s.delivered - flying_,
             s.queued + flying_,
             {{"queue_full", s.dropped_queue_full},
+             {managed_drop, s.dropped_queue_managed},
              {"uplink_loss", s.dropped_lost},
-             {"not_ip", s.dropped_not_ip}}};
+             {"not_ip", s.dropped_not_ip}},
+            s.marked};
 }
 
 }  // namespace wip

@@ -28,6 +28,8 @@ public:
     const packets_bytes& on_the_way() const { return flying_; }
 
 private:
+    void run_line(slot done);
+
     emulated_uplink line_;
     std::deque<uplink_packet> on_the_way_;  // by arrival
     packets_bytes flying_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One direction of the wired network in front of the base station, packet by packet: loss, then a
 // queue before a line of constant rate, then a delay (what Dummynet did for Alfredsson
-// 2012, 5.3.1). Time is whole nanoseconds of the cell's clock, given by the caller. A packet that
-// arrives at t is
+// 2012, 5.3.1). The queue has one of the disciplines of queue/packet_queue.h. Time is whole
+// nanoseconds of the cell's clock, given by the caller. A packet that arrives at t is
 //
 //   lost       with probability `loss`, on seeded dice of its own
 //   refused    when `queue_packets` wait or are on the line already (only where there is a rate)
@@ -14,9 +14,11 @@
 // precision (a remainder below one nanosecond is kept), so that the rate is exact over any time.
 //
 // Other settings hold for the packets that come from then on: those on their way keep their time,
-// and none overtakes them.
+// and none overtakes them. With a discipline other than drop tail, packets get their time when they
+// go on the line, so that it may drop or overtake those that wait; a new rate holds for these, too.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -24,6 +26,7 @@
 #include <vector>
 
 #include "port/packet_link.h"
+#include "queue/packet_queue.h"
 #include "types/setting_limits.h"
 
 namespace wip::packet_model {
@@ -33,6 +36,7 @@ struct wired_config {
     double rate_kbps = 0;  // 0: no limit
     double loss = 0;
     int queue_packets = setting::to_base_queue_packets.initial;  // the packet on the line counts
+    queue_config queue;  // its seed does not matter: it follows from `seed`
     double held_mb =
         setting::to_base_held_mb.initial;  // of all that has not arrived; see held_bytes()
     std::uint64_t seed = 1;
@@ -49,9 +53,13 @@ inline constexpr std::size_t held_bytes(const packets_bytes& queued) {
     return queued.bytes + queued.packets * bytes_about_a_packet;
 }
 
-// Conservation: in = out + queued + lost + refused + not_held.
+// Reason under which the queue discipline's drops are counted.
+inline constexpr const char* wired_managed_drop = "wired_queue_managed";
+
+// Conservation: in = out + queued + lost + refused + managed + not_held. `managed`: dropped by the
+// queue discipline, to signal congestion.
 struct wired_statistics {
-    packets_bytes in, out, queued, lost, refused, not_held;
+    packets_bytes in, out, queued, lost, refused, managed, not_held;
 };
 
 class wired_link final : public packet_link {
@@ -65,10 +73,10 @@ public:
     bool offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag = 0) override;
     void advance(std::int64_t now_ns) override;
     std::int64_t next_wakeup() const override {
-        return queue_.empty() ? never : queue_.front().due_ns;
+        return std::min(next_start(), queue_.empty() ? never : queue_.front().due_ns);
     }
     link_sums sums() const override;
-    bool idle() const override { return queue_.empty(); }
+    bool idle() const override { return queue_.empty() && waiting_.empty(); }
 
     const wired_statistics& statistics() const { return statistics_; }
 
@@ -80,6 +88,16 @@ private:
         std::int64_t offered_ns = 0;
     };
 
+    std::int64_t pass_line(std::size_t bytes, std::int64_t start_ns);
+    void send(std::span<const std::uint8_t> data, std::int64_t leaves_ns, int tag,
+              std::int64_t offered_ns);
+    // When the next packet under a queue discipline goes on the line.
+    std::int64_t next_start() const {
+        return waiting_.empty() ? never : std::max(free_ns_, waiting_.first_arrival_ns());
+    }
+    void start(std::int64_t at_ns);
+    void forget_left(std::int64_t now_ns);
+
     wired_config config_;
     std::int64_t delay_ns_ = 0;
     std::int64_t bits_per_second_ = 0;
@@ -89,7 +107,9 @@ private:
     // The line is free at free_ns_ + free_rest_ / bits_per_second_ nanoseconds.
     std::int64_t free_ns_ = 0, free_rest_ = 0;
     std::deque<std::int64_t> on_line_;  // when each packet has left the line
-    std::deque<waiting> queue_;
+    std::deque<waiting> queue_;         // on the line or behind it
+    packet_queue waiting_;              // in front of it, under a queue discipline
+    queued_packet starting_;
     std::vector<std::vector<std::uint8_t>> spare_;  // buffers of packets that left
     wired_statistics statistics_;
 };

@@ -23,6 +23,7 @@ void fill_sender(const link_sums& s, Direction& d) {
     host::set(*d.mutable_in(), s.in);
     host::set(*d.mutable_delivered(), s.delivered);
     host::set(*d.mutable_queued(), s.queued);
+    if (s.marked.packets > 0) host::set(*d.mutable_marked(), s.marked);
     for (const auto& drop : s.dropped) host::add_drop(d, drop.reason, drop.count);
 }
 

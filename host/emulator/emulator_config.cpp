@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/emulator_config.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,14 +23,29 @@ namespace name = config::name;
 constexpr double wlan_wavelengths_per_m = 2.412e9 / 299792458;
 
 template <class End>
-interface_config interface_from(const End& v) {
+interface_config interface_from(const End& v, int mtu) {
     interface_config i;
+    i.tun.mtu = mtu;
+    i.tun.address6 = address6_of(v.address6);
     i.network_namespace = v.namespace_;
     i.tun.name = v.tun;
     i.tun.address = v.address;
     i.control_endpoint = v.control;
     i.telemetry_endpoint = v.telemetry;
     return i;
+}
+
+// fd42:10:42::2/64 -> fd42:10:42::(n + 1)/64.
+std::string nth_address6(const std::string& address, int n) {
+    in6_addr bytes = bytes_of_address6(address);
+    for (int carry = n - 1, i = 15; carry > 0 && i >= 0; --i) {
+        carry += bytes.s6_addr[i];
+        bytes.s6_addr[i] = static_cast<std::uint8_t>(carry);
+        carry >>= 8;
+    }
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    inet_ntop(AF_INET6, &bytes, text.data(), text.size());
+    return text.data() + address.substr(address.rfind('/'));
 }
 
 // The nth terminal's interface: 10.42.0.2 -> 10.42.0.(n + 1), namespace "terminal" -> "terminal2".
@@ -43,6 +60,7 @@ interface_config nth(interface_config c, int n, const config::settings& s) {
         throw s.refuse(name::terminal_address, "no IPv4 address with room for the other terminals");
     c.tun.address = c.tun.address.substr(0, dot + 1) + std::to_string(last + n - 1) +
                     c.tun.address.substr(slash);
+    if (!c.tun.address6.empty()) c.tun.address6 = nth_address6(c.tun.address6, n);
     return c;
 }
 
@@ -263,10 +281,17 @@ channel_config channel_from(const config::channel_settings& v) {
 
 }  // namespace
 
+in6_addr bytes_of_address6(const std::string& address) {
+    in6_addr bytes{};
+    inet_pton(AF_INET6, address.substr(0, address.rfind('/')).c_str(), &bytes);
+    return bytes;
+}
+
 const std::vector<config::key>& emulator_keys() {
-    static const auto keys = config::keys_of(
-        config::process::emulator,
-        {{"interface_name", check_interface_name}, {"interface_address", check_interface_address}});
+    static const auto keys = config::keys_of(config::process::emulator,
+                                             {{"interface_name", check_interface_name},
+                                              {"interface_address", check_interface_address},
+                                              {"interface_address6", check_interface_address6}});
     return keys;
 }
 
@@ -280,7 +305,7 @@ emulator_config translate(config::settings& s) {
     c.pacing_limit_ms = v.pacing_limit_ms;
     c.telemetry = v.telemetry;
     c.air_control_endpoint = v.control;
-    c.server = interface_from(v.server);
+    c.server = interface_from(v.server, v.tun.mtu);
     c.cell.cell.users = v.terminals;
     c.kind = config::translated(v.link.kind, link_kind::ofdm, link_kind::umts, link_kind::wlan,
                                 link_kind::wire);
@@ -289,14 +314,18 @@ emulator_config translate(config::settings& s) {
     c.spike_ms = v.umts.spike_ms;
     c.outage_ms = v.umts.outage_ms;
     for (int n = 1; n <= c.cell.cell.users; ++n)
-        c.terminals.push_back(nth(interface_from(v.terminal), n, s));
+        c.terminals.push_back(nth(interface_from(v.terminal, v.tun.mtu), n, s));
+    if (c.server.tun.mtu < 1280 && (has_ipv6(c.server.tun) || has_ipv6(c.terminals[0].tun)))
+        throw s.refuse(name::tun_mtu,
+                       "IPv6 (server.address6, terminal.address6) needs at least "
+                       "1280 bytes");
     if (c.server.network_namespace == c.terminals[0].network_namespace &&
         c.server.tun.name == c.terminals[0].tun.name)
         throw s.refuse(name::terminal_tun, "the same interface as server.tun, in one namespace");
 
     auto& cell = c.cell;
     cell.seed = v.seed;
-    cell.cell.link = host::link_from(v.link);
+    cell.cell.link = host::link_from(v.link, v.seed);
     c.tcp_l = v.link.tcp_l;
     c.controller = v.split_tcp.controller;
     using method = config::scheduling_method_choice;

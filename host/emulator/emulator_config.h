@@ -3,6 +3,8 @@
 // in place of the radio: channel, wired network, interfaces, pacing.
 #pragma once
 
+#include <netinet/in.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -68,6 +70,9 @@ struct emulator_config {
 };
 
 const std::vector<config::key>& emulator_keys();
+
+// An IPv6 address with prefix length that has been checked.
+in6_addr bytes_of_address6(const std::string& address);
 
 // Checks across keys, translates. Throws config::error.
 emulator_config translate(config::settings& settings);

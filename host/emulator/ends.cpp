@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/ends.h"
 
+#include <algorithm>
+
 namespace wip::emulator {
 
 using host::topic;
@@ -10,8 +12,14 @@ using openwip::control::Request;
 
 packet_model::terminal_router make_router(const emulator_config& c) {
     std::vector<std::string> terminals;
-    for (const auto& t : c.terminals) terminals.push_back(t.tun.address);
-    return packet_model::terminal_router(terminals);
+    std::vector<packet_model::address6> terminals6;
+    for (const auto& t : c.terminals) {
+        terminals.push_back(t.tun.address);
+        if (t.tun.address6.empty()) continue;
+        const in6_addr bytes = bytes_of_address6(t.tun.address6);
+        std::ranges::copy(bytes.s6_addr, terminals6.emplace_back().begin());
+    }
+    return packet_model::terminal_router(terminals, terminals6);
 }
 
 void add_router(const packet_model::terminal_router& router,

@@ -49,9 +49,10 @@ void check_keys(const config::settings& s, const config::endpoints_settings& end
 }  // namespace
 
 const std::vector<config::key>& macd_keys() {
-    static const auto keys = config::keys_of(
-        config::process::macd,
-        {{"interface_name", check_interface_name}, {"interface_address", check_interface_address}});
+    static const auto keys =
+        config::keys_of(config::process::macd, {{"interface_name", check_interface_name},
+                                                {"interface_address", check_interface_address},
+                                                {"interface_address6", check_interface_address6}});
     return keys;
 }
 
@@ -73,7 +74,7 @@ macd_config translate(config::settings& s) {
         throw s.refuse(name::link_profile,
                        "not possible on a radio: its error detection is ideal and leaves no room "
                        "for a CRC; expected radio");
-    c.link = link_from(v.link);
+    c.link = link_from(v.link, v.seed);
     if (c.role == station_role_kind::base) c.rules = {v.link.scheduler, v.link.adaptation};
     c.transmit_lead_slots = lead_from(s, v.link, c.link.retransmission_delay_slots);
     c.fader_slots = v.link.fader_slots;
@@ -87,8 +88,10 @@ macd_config translate(config::settings& s) {
     c.tun.address = v.tun.address;
     c.tun.mtu = v.tun.mtu;
     c.tun.txqueuelen = v.tun.txqueuelen;
-    if (c.tun.address.find(':') != std::string::npos && c.tun.mtu < 1280)
-        throw s.refuse(name::tun_mtu, "IPv6 (tun.address) needs at least 1280 bytes");
+    c.tun.address6 = address6_of(v.tun.address6);
+    if (has_ipv6(c.tun) && c.tun.mtu < 1280)
+        throw s.refuse(name::tun_mtu,
+                       "IPv6 (tun.address6, or tun.address) needs at least 1280 bytes");
 
     c.slot_link_endpoint = v.endpoints.slot_link;
     c.uplink_endpoint = v.endpoints.uplink;

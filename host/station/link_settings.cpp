@@ -21,9 +21,19 @@ Config checked(const Config& c) {
     return c;
 }
 
+template <class Queue>
+queue_config queue_from(Queue kind, double target_ms, std::uint64_t seed) {
+    queue_config c;
+    c.kind = config::translated(kind, queue_kind::drop_tail, queue_kind::codel,
+                                queue_kind::fq_codel, queue_kind::pie, queue_kind::dualpi2);
+    c.target_ms = target_ms;
+    c.seed = seed;
+    return c;
+}
+
 }  // namespace
 
-link_config link_from(const config::link_settings& v) {
+link_config link_from(const config::link_settings& v, std::uint64_t seed) {
     link_config c;
     c.profile = config::translated(v.profile, link_profile::radio, link_profile::wipemu);
     c.bins = v.bins;
@@ -41,6 +51,7 @@ link_config link_from(const config::link_settings& v) {
     c.in_order = config::translated(v.order, true, false);
     c.deliver_corrupt = v.deliver_corrupt;
     c.queue_packets = v.queue_packets;
+    c.queue = queue_from(v.queue, v.queue_target_ms, seed);
     return checked(c);
 }
 
@@ -51,6 +62,7 @@ uplink_config uplink_from(const config::uplink_settings& v, std::uint64_t seed) 
     c.loss = v.loss;
     c.feedback_loss = v.feedback_loss;
     c.queue_packets = v.queue_packets;
+    c.queue = queue_from(v.queue, v.queue_target_ms, seed);
     c.seed = seed;
     return checked(c);
 }
@@ -63,6 +75,7 @@ std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
     to.rate_kbps = to_base.rate_kbps;
     to.loss = to_base.loss;
     to.queue_packets = to_base.queue_packets;
+    to.queue = queue_from(to_base.queue, to_base.queue_target_ms, seed);
     to.held_mb = to_base.held_mb;
     to.seed = seed;
     packet_model::wired_config from = to;

@@ -14,7 +14,7 @@
 namespace wip::host {
 
 // From the groups of settings that macd and the emulator have: link, uplink, wired network.
-link_config link_from(const config::link_settings& v);
+link_config link_from(const config::link_settings& v, std::uint64_t seed);
 uplink_config uplink_from(const config::uplink_settings& v, std::uint64_t seed);
 std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
     const config::to_base_settings& to_base, const config::from_base_settings& from_base,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "station/mac_status.h"
 
+#include "queue/packet_queue.h"
 #include "station/packet_gate.h"
 
 namespace wip::host {
@@ -88,7 +89,9 @@ void fill_downlink_sent(const base_statistics& s, openwip::control::Direction& d
     set(*d.mutable_in(), s.in);
     set(*d.mutable_delivered(), s.sent);
     set(*d.mutable_queued(), s.queued);
+    if (s.marked.packets > 0) set(*d.mutable_marked(), s.marked);
     add_drop(d, "queue_full", s.dropped_queue_full);
+    add_drop(d, managed_drop, s.dropped_queue_managed);
     add_drop(d, "not_ip", s.dropped_not_ip);
     add_drop(d, "retransmissions_exceeded", s.dropped_retransmissions);
 }
@@ -104,6 +107,7 @@ void add_wired(const link_sums& to_base, const link_sums& from_base,
     for (const auto& [wired, d] : {std::pair(&to_base, status.mutable_downlink()),
                                    std::pair(&from_base, status.mutable_uplink())}) {
         add(*d->mutable_queued(), wired->queued);
+        if (wired->marked.packets > 0) add(*d->mutable_marked(), wired->marked);
         for (const auto& drop : wired->dropped) add_drop(*d, drop.reason, drop.count);
     }
 }
@@ -139,7 +143,9 @@ void fill_uplink_sent(const uplink_statistics& s, const packets_bytes& unsent,
     set(*up.mutable_delivered(),
         {s.delivered.packets - unsent.packets, s.delivered.bytes - unsent.bytes});
     set(*up.mutable_queued(), s.queued);
+    if (s.marked.packets > 0) set(*up.mutable_marked(), s.marked);
     add_drop(up, "queue_full", s.dropped_queue_full);
+    add_drop(up, managed_drop, s.dropped_queue_managed);
     add_drop(up, "uplink_loss", s.dropped_lost);
     add_drop(up, "not_ip", s.dropped_not_ip);
     add_drop(up, "no_connection", unsent);

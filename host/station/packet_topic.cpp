@@ -47,6 +47,8 @@ void fill_packet(const packet_record& r, int user, openwip::telemetry::PacketRec
     *out.mutable_each_retransmission_ns() = {r.each_retransmission_ns.begin(),
                                              r.each_retransmission_ns.end()};
     out.set_damaged(r.damaged);
+    out.set_sojourn_ns(r.sojourn_ns);
+    out.set_marked(r.marked);
     if (r.first_pdu >= 0) {
         out.set_first_pdu(static_cast<std::uint32_t>(r.first_pdu));
         out.set_last_pdu(static_cast<std::uint32_t>(r.last_pdu));

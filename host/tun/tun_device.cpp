@@ -79,8 +79,7 @@ ifreq request_for(const std::string& name) {
 }
 
 void set_address(const socket_fd& control, const std::string& name, const prefix& p,
-                 const std::string& text) {
-    const std::string what = "tun.address = " + text;
+                 const std::string& what) {
     ifreq r = request_for(name);
     if (p.family == AF_INET) {
         sockaddr_in address{};
@@ -176,9 +175,16 @@ std::string check_interface_address(std::string_view address) {
     return "an address with prefix length, such as 10.42.0.1/30";
 }
 
+std::string check_interface_address6(std::string_view address) {
+    const auto p = parse_prefix(address);
+    if (address == "none" || (p && p->family == AF_INET6)) return {};
+    return "none, or an IPv6 address with prefix length, such as fd42:10:42::1/64";
+}
+
 tun_device::tun_device(const tun_settings& s) : name_(s.name) {
     const auto p = parse_prefix(s.address);
-    if (!check_interface_name(s.name).empty() || !p)
+    const auto p6 = parse_prefix(s.address6);
+    if (!check_interface_name(s.name).empty() || !p || p6.has_value() == s.address6.empty())
         throw std::invalid_argument("tun_device: name or address not checked");
     fd_ = open_device(s);
     try {
@@ -196,7 +202,7 @@ tun_device::tun_device(const tun_settings& s) : name_(s.name) {
                                 "CAP_NET_ADMIN in this network namespace)");
             throw bad_input(what + strerror(e));
         }
-        const bool ipv6 = p->family == AF_INET6;
+        const bool ipv6 = p->family == AF_INET6 || p6;
         const socket_fd control(AF_INET);
         if (ipv6) join_no_groups(control, s.name);
         r = request_for(s.name);
@@ -217,12 +223,13 @@ tun_device::tun_device(const tun_settings& s) : name_(s.name) {
         r = request_for(s.name);
         r.ifr_qlen = s.txqueuelen;
         control.call(SIOCSIFTXQLEN, &r, "tun.txqueuelen = " + std::to_string(s.txqueuelen));
-        if (!ipv6) set_address(control, s.name, *p, s.address);
+        if (p->family == AF_INET) set_address(control, s.name, *p, "tun.address = " + s.address);
         r = request_for(s.name);
         control.call(SIOCGIFFLAGS, &r, "tun.name = " + s.name);
         r.ifr_flags = static_cast<short>(r.ifr_flags | IFF_UP | IFF_RUNNING);
         control.call(SIOCSIFFLAGS, &r, "tun.name = " + s.name + ": cannot be brought up");
-        if (ipv6) set_address(control, s.name, *p, s.address);
+        if (p->family == AF_INET6) set_address(control, s.name, *p, "tun.address = " + s.address);
+        if (p6) set_address(control, s.name, *p6, "tun.address6 = " + s.address6);
         counts_fd_ = ::open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC);
         drops_at_start_ = transmit_drops(counts_fd_, s.name);
     } catch (...) {

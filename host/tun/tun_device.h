@@ -8,8 +8,9 @@
 // kernel and read back with kernel_drops(), so that conservation covers it.
 //
 // Router solicitations, duplicate address detection and multicast listener reports would be traffic
-// on an idle link: IPv6 is switched off on the interface unless it is given an IPv6 address, and
-// then address generation and solicitations are, and the interface joins no group of its own.
+// on an idle link: IPv6 is switched off on the interface unless it is given an IPv6 address (alone
+// or beside an IPv4 address), and then address generation and solicitations are, and the interface
+// joins no group of its own.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +26,7 @@ namespace wip {
 struct tun_settings {
     std::string name = "wip0";             // 1..15 characters
     std::string address = "10.42.0.1/30";  // IPv4 or IPv6, with prefix length
+    std::string address6;                  // IPv6 beside it, with prefix length; empty: none
     int mtu = setting::tun_mtu.initial;
     int txqueuelen = setting::tun_txqueuelen.initial;  // packets
     std::string device = "/dev/net/tun";
@@ -33,6 +35,14 @@ struct tun_settings {
 // Empty when valid, else what would be valid.
 std::string check_interface_name(std::string_view name);
 std::string check_interface_address(std::string_view address);
+// That of a setting tun.address6: an IPv6 address, or "none".
+std::string check_interface_address6(std::string_view address);
+inline std::string address6_of(const std::string& setting) {
+    return setting == "none" ? std::string() : setting;
+}
+inline bool has_ipv6(const tun_settings& s) {
+    return !s.address6.empty() || s.address.find(':') != std::string::npos;
+}
 
 class tun_device {
 public:

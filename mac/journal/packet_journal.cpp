@@ -22,6 +22,7 @@ void packet_journal::begin(sdu_number next, sdu_number queue_front, frame_sn nex
     store_->retransmissions.reserve(256);
     store_->each.reserve(64);
     end_cut_ = std::min(queue_front, next);
+    cut_ns_ = now_;
     uncut_ = undecided_ = 0;
     next_sn_ = edge_ = next_sn;
     reports_ = 0;
@@ -76,36 +77,51 @@ void packet_journal::skip(packet_track& p) {
     ++count_.skipped;
 }
 
-void packet_journal::on_refused(std::uint64_t number, std::span<const std::uint8_t> packet,
-                                const char* why) {
-    if (!store_) return;
-    ++count_.in;
+void packet_journal::record_drop(const arrival& came, std::span<const std::uint8_t> packet,
+                                 std::int64_t sojourn_ns, const char* why) {
     packet_record r;
-    r.number = number;
+    r.number = came.number;
     r.bytes = static_cast<std::uint32_t>(packet.size());
     r.flow = read_flow_fields(packet);
-    r.arrived_ns = r.left_ns = now_;
-    r.wired_ns = wired_;
+    r.arrived_ns = came.at_ns;
+    r.left_ns = std::max(came.at_ns, now_);
+    r.wired_ns = came.wired_ns;
+    r.sojourn_ns = sojourn_ns;
+    r.parts.queue = r.left_ns - r.arrived_ns;
     r.dropped = why;
     hand_out(r);
 }
 
-void packet_journal::on_accepted(sdu_number n, std::uint64_t number,
-                                 std::span<const std::uint8_t> packet) {
+void packet_journal::on_refused(std::uint64_t number, std::span<const std::uint8_t> packet,
+                                const char* why) {
+    if (store_) record_drop({number, now_, wired_}, packet, 0, why);
+}
+
+void packet_journal::on_dropped_waiting(const arrival& came, std::span<const std::uint8_t> packet,
+                                        std::int64_t sojourn_ns, const char* why) {
     if (!store_) return;
-    ++count_.in;
+    record_drop(came, packet, sojourn_ns, why);
+    // The packet after it has been the first one since then.
+    if (now_ > came.at_ns) cut_ns_ = now_;
+}
+
+void packet_journal::on_accepted(sdu_number n, const arrival& came,
+                                 std::span<const std::uint8_t> packet, const queue_outcome& queue) {
+    if (!store_) return;
     if (store_->packets.size() >= most_packets) {
         ++count_.skipped;
         return;
     }
     packet_track& p = store_->packets.push();
     p.sdu = n;
-    p.record.number = number;
+    p.record.number = came.number;
     p.record.bytes = static_cast<std::uint32_t>(packet.size());
     p.record.flow = read_flow_fields(packet);
-    p.record.arrived_ns = now_;
-    p.record.wired_ns = wired_;
-    if (end_cut_ >= n) p.head_ns = now_;
+    p.record.arrived_ns = came.at_ns;
+    p.record.wired_ns = came.wired_ns;
+    p.record.sojourn_ns = queue.sojourn_ns;
+    p.record.marked = queue.marked;
+    if (end_cut_ >= n) p.head_ns = std::max(came.at_ns, cut_ns_);
 }
 
 void packet_journal::on_frame(frame_sn sn, const transmit_window& window, sdu_number end_cut,
@@ -118,6 +134,7 @@ void packet_journal::on_frame(frame_sn sn, const transmit_window& window, sdu_nu
     const tx_frame& sent = window.frame(sn);
     f.first_sdu = sent.first_sdu;
     f.end_sdu = sent.end_sdu;
+    if (end_cut > end_cut_) cut_ns_ = now_;
     end_cut_ = end_cut;
     std::int64_t i = std::max(uncut_, s.packets.first());
     for (; i < s.packets.end() && s.packets[i].sdu < f.end_sdu; ++i) {

@@ -52,8 +52,28 @@ public:
     // in the queue (`next` when it is empty). Counts start over.
     void begin(sdu_number next, sdu_number queue_front, frame_sn next_sn);
     void end();  // open packets count as skipped
-    void on_accepted(sdu_number n, std::uint64_t number, std::span<const std::uint8_t> packet);
+    std::int64_t now() const { return now_; }
+    std::int64_t wired() const { return wired_; }
+    // When and as what a packet came.
+    struct arrival {
+        std::uint64_t number = 0;
+        std::int64_t at_ns = 0, wired_ns = 0;
+    };
+    struct queue_outcome {
+        std::int64_t sojourn_ns = 0;
+        bool marked = false;
+    };
+    // A packet came; one of the next three calls follows, now or later.
+    void on_came() {
+        if (store_) ++count_.in;
+    }
+    // It leaves the queue as SDU n.
+    void on_accepted(sdu_number n, const arrival& came, std::span<const std::uint8_t> packet,
+                     const queue_outcome& queue);
     void on_refused(std::uint64_t number, std::span<const std::uint8_t> packet, const char* why);
+    // The queue dropped it, after it had waited for so long.
+    void on_dropped_waiting(const arrival& came, std::span<const std::uint8_t> packet,
+                            std::int64_t sojourn_ns, const char* why);
     // A new frame in slot `air`; packets before `end_cut` are completely cut now.
     void on_frame(frame_sn sn, const transmit_window& window, sdu_number end_cut, slot air);
     void on_repeated(frame_sn sn, int retransmissions, slot air);
@@ -125,12 +145,15 @@ private:
     void fill_retransmissions(const packet_track& p, const packet_report& w, packet_record& r);
     void skip(packet_track& p);
     void hand_out(const packet_record& r);
+    void record_drop(const arrival& came, std::span<const std::uint8_t> packet,
+                     std::int64_t sojourn_ns, const char* why);
     void make_room();
 
     sink_fn sink_;
     std::unique_ptr<store> store_;
     std::int64_t now_ = 0, wired_ = 0;
-    sdu_number end_cut_ = 0;      // packets before this one are completely cut
+    sdu_number end_cut_ = 0;      // packets before this one are completely cut ...
+    std::int64_t cut_ns_ = 0;     // ... since then
     std::int64_t uncut_ = 0;      // the first packet (of the ring) that is not completely cut
     std::int64_t undecided_ = 0;  // packets before it (of the ring) are closed
     frame_sn next_sn_ = 0, edge_ = 0;

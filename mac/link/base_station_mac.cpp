@@ -13,8 +13,10 @@
 #include "link/prediction_error.h"
 #include "link/retransmission_planner.h"
 #include "link/switch_table.h"
+#include "queue/packet_queue.h"
 #include "rlc/segmenter.h"
 #include "rlc/transmit_window.h"
+#include "types/slot_time.h"
 #include "wire/ip_header.h"
 
 namespace wip {
@@ -25,6 +27,10 @@ constexpr int most_boundary_bits = 48;
 constexpr int grant_room = 8 * grant_bytes, bits_without_frames = 12 + 16 + 15 + 80;
 // Slots of history: more than the longest loop, a power of two.
 constexpr std::size_t history_slots = 64;
+
+packet_journal::arrival arrival_of(const queued_packet& p) {
+    return {p.number, p.came_ns, p.before_ns};
+}
 
 }  // namespace
 
@@ -42,7 +48,8 @@ struct base_station_mac::state {
     state(const link_config& c, frame_sn first_sn)
         : config(c),
           table(c.switch_table, c.profile, c.eight),
-          queue(c.packing, c.queue_packets),
+          queue(c.queue, [this](const queued_packet& p, queue_drop why) { on_queue_drop(p, why); }),
+          begun(c.packing),
           window(c.profile, first_sn),
           planner(c.profile) {
         predicted.fill(-100.0F);
@@ -75,11 +82,19 @@ struct base_station_mac::state {
     void tell_boundaries(slot_grant& grant, sent_slot& out);
     void send(slot_plan& plan, bin_index bin, const arq_unit& unit, bool retransmission);
     void refresh_statistics();
+    void on_queue_drop(const queued_packet& packet, queue_drop why);
+    bool begin_packets(int nibbles);
+    std::size_t packets_held() const { return queue.waiting().packets + begun.packets(); }
+    bool followed(const queued_packet& p) const {
+        return journal != nullptr && p.followed == epoch;
+    }
 
     link_config config;
     switch_table table;
     prediction_error error;
-    segmenter queue;
+    packet_queue queue;  // of the packets of which no part has been sent
+    segmenter begun;     // the packet that is being cut into frames, and those of the next frame
+    queued_packet next;  // on its way from one to the other
     transmit_window window;
     retransmission_planner planner;
 
@@ -94,6 +109,7 @@ struct base_station_mac::state {
     bool predicted_any = false;
     bool terminal_hears = false;
     int silent_slots = 0;
+    std::int64_t now_ns = 0;  // start of the slot that is being planned
 
     scheduling_view view;         // its rates follow predictions and table
     std::vector<rated_bin> bins;  // of this slot, ascending
@@ -101,6 +117,8 @@ struct base_station_mac::state {
     int without_boundaries = 0;  // bits of this slot's grant, but for boundaries of new frames
     base_statistics statistics;
     packet_journal* journal = nullptr;
+    std::uint32_t epoch = 0;                    // of the packets that the journal follows
+    std::array<std::size_t, nof_bins> sizes{};  // of packets that wait
 
     std::optional<own_sharing> own_scheduler;
     adaptation_port* own_rule = nullptr;
@@ -128,8 +146,8 @@ void base_station_mac::reconfigure(const link_config& config) {
     s.config = config;
     s.table = switch_table(config.switch_table, config.profile, config.eight);
     s.rate_bins();
-    s.queue.set_packing(config.packing);
-    s.queue.set_limit(config.queue_packets);
+    s.begun.set_packing(config.packing);
+    s.queue.reconfigure(config.queue);
 }
 
 void base_station_mac::use(scheduler_port* own_scheduler, const openwip_cell& cell) {
@@ -151,35 +169,71 @@ void base_station_mac::follow_packets(packet_journal* journal) {
     auto& s = *state_;
     if (s.journal != nullptr) s.journal->end();
     s.journal = journal;
+    ++s.epoch;
     if (journal != nullptr)
-        journal->begin(s.queue.next_sdu(), s.queue.first_sdu(), s.window.next_sn());
+        journal->begin(s.begun.next_sdu(), s.begun.first_sdu(), s.window.next_sn());
 }
 
 const slot_record& base_station_mac::record(slot air) const { return state_->record(air.value); }
 
 slot base_station_mac::resolved() const { return slot(state_->next_settled - 1); }
 
-bool base_station_mac::idle() const { return state_->queue.empty() && state_->window.empty(); }
+bool base_station_mac::idle() const {
+    return state_->packets_held() == 0 && state_->window.empty();
+}
 
-bool base_station_mac::on_sdu(std::span<const std::uint8_t> packet, slot) {
+bool base_station_mac::on_sdu(std::span<const std::uint8_t> packet, slot now) {
+    return on_sdu(packet, slot_start_ns(now));
+}
+
+bool base_station_mac::on_sdu(std::span<const std::uint8_t> packet, std::int64_t arrived_ns) {
     auto& s = *state_;
     const std::uint64_t number = s.statistics.in.packets;
     s.statistics.in.add(packet.size());
+    if (s.journal != nullptr) s.journal->on_came();
     const auto header = read_ip_header(packet);
     if (!header || header->total_bytes != packet.size()) {
         s.statistics.dropped_not_ip.add(packet.size());
         if (s.journal != nullptr) s.journal->on_refused(number, packet, "not_ip");
         return false;
     }
-    if (!s.queue.push(packet)) {
-        s.statistics.dropped_queue_full.add(packet.size());
-        if (s.journal != nullptr) s.journal->on_refused(number, packet, "queue_full");
-        return false;
+    queued_packet p = s.queue.make(packet);
+    p.number = number;
+    if (s.journal != nullptr) {
+        p.followed = s.epoch;
+        p.before_ns = s.journal->wired();
+        p.came_ns = s.journal->now();
     }
-    if (s.journal != nullptr) s.journal->on_accepted(s.queue.next_sdu() - 1, number, packet);
-    s.window.on_sdu(packet.size());
+    const auto limit = static_cast<std::size_t>(s.config.queue_packets);
+    const std::size_t room = limit - std::min(limit, s.begun.packets());
+    const bool taken = s.queue.push(std::move(p), arrived_ns, room);
     s.refresh_statistics();
-    return true;
+    return taken;
+}
+
+void base_station_mac::state::on_queue_drop(const queued_packet& p, queue_drop why) {
+    const bool managed = why == queue_drop::managed;
+    (managed ? statistics.dropped_queue_managed : statistics.dropped_queue_full).add(p.bytes());
+    if (!followed(p)) return;
+    const std::int64_t sojourn = std::max<std::int64_t>(0, now_ns - p.arrived_ns);
+    journal->on_dropped_waiting(arrival_of(p), p.data, sojourn,
+                                managed ? managed_drop : "queue_full");
+}
+
+// Takes packets out of the queue until a frame of so many nibbles can be filled, and gives them
+// their numbers. Returns whether there is anything for the frame.
+bool base_station_mac::state::begin_packets(int nibbles) {
+    while (config.packing ? begun.nibbles() < nibbles : begun.empty()) {
+        if (!queue.pop(now_ns, next)) break;
+        const std::int64_t sojourn = std::max<std::int64_t>(0, now_ns - next.arrived_ns);
+        if (followed(next))
+            journal->on_accepted(begun.next_sdu(), arrival_of(next), next.data,
+                                 {sojourn, next.marked});
+        window.on_sdu(next.bytes());
+        begun.push(next.data);
+        queue.recycle(std::move(next));
+    }
+    return !begun.empty();
 }
 
 void base_station_mac::on_feedback(const slot_feedback& feedback) {
@@ -414,7 +468,8 @@ void base_station_mac::state::refresh_statistics() {
     const sdu_totals& t = window.totals();
     statistics.sent = {t.sent_packets, t.sent_bytes};
     statistics.dropped_retransmissions = {t.dropped_packets, t.dropped_bytes};
-    statistics.queued = {t.held_packets, t.held_bytes};
+    statistics.queued = packets_bytes{t.held_packets, t.held_bytes} + queue.waiting();
+    statistics.marked = queue.marked();
 }
 
 // Everything that was to be heard before slot `air` is planned. The delay is the present one, so a
@@ -455,16 +510,17 @@ void base_station_mac::state::take_view() {
         view.piece[static_cast<std::size_t>(i)] = waiting[static_cast<std::size_t>(i)].length;
     if (window.full()) return;
     if (config.packing) {
-        int left = 0;
-        for (std::size_t i = 0; i < queue.packets(); ++i) {
-            left += queue.nibbles_left(i);
-            if (left > nof_bins * frame_payload_nibbles(config.profile, max_bits_per_symbol)) break;
-        }
+        constexpr std::size_t most = std::numeric_limits<int>::max() / 8;
+        const auto left =
+            begun.nibbles() + static_cast<int>(std::min(most, 2 * queue.waiting().bytes));
         if (left > 0 && view.nof_pieces < nof_bins) add(left);
         return;
     }
-    for (std::size_t i = 0; i < queue.packets() && view.nof_pieces < nof_bins; ++i)
-        add(queue.nibbles_left(i));
+    for (std::size_t i = 0; i < begun.packets() && view.nof_pieces < nof_bins; ++i)
+        add(begun.nibbles_left(i));
+    const std::size_t n = queue.look(sizes);
+    for (std::size_t i = 0; i < n && view.nof_pieces < nof_bins; ++i)
+        add(2 * static_cast<int>(sizes[i]));
 }
 
 slot_plan base_station_mac::plan(slot air) {
@@ -483,6 +539,7 @@ void base_station_mac::plan(slot air, std::uint32_t bins, slot_plan& out) {
 
 void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
     next_air = air.value + 1;
+    now_ns = slot_start_ns(air);
     if (journal != nullptr) journal->on_edge(window.edge());
     ++statistics.slots_planned;
 
@@ -508,18 +565,18 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
         for (const rated_bin& b : bins) {
             if (b.bin.in(taken)) continue;
             bin_grant& g = grant.bins[b.bin.n()];
-            if (queue.empty() || window.full()) {
+            if (window.full() || !begin_packets(frame_payload_nibbles(config.profile, b.rate))) {
                 g = bin_grant{};
                 continue;
             }
-            const arq_unit u = window.open_frame(b.rate, queue);
-            if (journal != nullptr) journal->on_frame(u.sn, window, queue.first_sdu(), air);
+            const arq_unit u = window.open_frame(b.rate, begun);
+            if (journal != nullptr) journal->on_frame(u.sn, window, begun.first_sdu(), air);
             g.sn = static_cast<wire_sn>(u.sn);
             send(plan, b.bin, u, false);
         }
     }
     tell_boundaries(grant, sent(air.value));
-    if (terminal_hears && window.full() && !queue.empty()) ++statistics.window_stalls;
+    if (terminal_hears && window.full() && packets_held() > 0) ++statistics.window_stalls;
     refresh_statistics();
     note(plan);
 }
@@ -539,8 +596,8 @@ void base_station_mac::state::note(const slot_plan& plan) {
     }
     r.predicted = predicted_any;
     r.predicted_snr_db = predicted;
-    r.queued_packets = static_cast<std::uint32_t>(queue.packets());
-    r.queued_bytes = queue.bytes();
+    r.queued_packets = static_cast<std::uint32_t>(packets_held());
+    r.queued_bytes = queue.waiting().bytes + begun.bytes();
 }
 
 }  // namespace wip

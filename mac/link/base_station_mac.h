@@ -39,8 +39,11 @@ public:
     base_station_mac(base_station_mac&&) noexcept;
     base_station_mac& operator=(base_station_mac&&) noexcept;
 
-    // False when the packet was dropped (counted with its reason).
+    // False when the packet was dropped (counted with its reason). It came at the start of slot
+    // `now`, or at a time of the count in which slot 0 begins at 0; a queue discipline counts the
+    // time in the queue from there to the start of the slot that is planned.
     bool on_sdu(std::span<const std::uint8_t> packet, slot now);
+    bool on_sdu(std::span<const std::uint8_t> packet, std::int64_t arrived_ns);
     void on_feedback(const slot_feedback& feedback);
     // The plan of that slot did not go on the air: its frames count as failed, and its SDU
     // boundaries as not reported, at once and not a loop later. Does nothing for a slot that is

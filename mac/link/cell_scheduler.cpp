@@ -52,6 +52,11 @@ bool cell_scheduler::on_sdu(int user, std::span<const std::uint8_t> packet, slot
     return users_.at(static_cast<std::size_t>(user)).mac.on_sdu(packet, now);
 }
 
+bool cell_scheduler::on_sdu(int user, std::span<const std::uint8_t> packet,
+                            std::int64_t arrived_ns) {
+    return users_.at(static_cast<std::size_t>(user)).mac.on_sdu(packet, arrived_ns);
+}
+
 void cell_scheduler::on_feedback(int user, const slot_feedback& feedback) {
     users_.at(static_cast<std::size_t>(user)).mac.on_feedback(feedback);
 }

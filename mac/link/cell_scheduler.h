@@ -65,6 +65,7 @@ public:
 
     int users() const { return static_cast<int>(users_.size()); }
     bool on_sdu(int user, std::span<const std::uint8_t> packet, slot now);
+    bool on_sdu(int user, std::span<const std::uint8_t> packet, std::int64_t arrived_ns);
     void on_feedback(int user, const slot_feedback& feedback);
     // Plans of all users, by user; valid until the next call. Called once for each slot, in order.
     std::span<const slot_plan> plan(slot air);

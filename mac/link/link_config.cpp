@@ -20,6 +20,7 @@ void link_config::check() const {
     check_range("max_retransmissions", max_retransmissions, setting::link_max_retransmissions);
     check_range("retransmission_delay_slots", retransmission_delay_slots, 3, longest_delay_slots);
     check_range("queue_packets", queue_packets, setting::link_queue_packets);
+    queue.check();
 }
 
 }  // namespace wip

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "queue/queue_config.h"
 #include "types/eight_points.h"
 #include "types/frame.h"
 #include "types/grid.h"
@@ -33,6 +34,7 @@ struct link_config {
     bool in_order = true;                // deliver in order; false: as completed
     bool deliver_corrupt = false;        // deliver packets with frames in error, IP header intact
     int queue_packets = setting::link_queue_packets.initial;
+    queue_config queue;
     // The set of eight points for 3 bits/symbol: the switch tables are made for this set. A radio
     // sends the star; the emulator can send others.
     eight_points eight = eight_points::star;

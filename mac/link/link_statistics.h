@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Counters of the link. Conservation, packets and bytes, at any time:
-//   base:  in = queued + sent + dropped_queue_full + dropped_not_ip + dropped_retransmissions
+//   base:  in = queued + sent + dropped_queue_full + dropped_queue_managed + dropped_not_ip +
+//               dropped_retransmissions
 //          `sent` = the terminal has acknowledged every frame of the packet
 //          frames_sent = frames_acknowledged + frames_failed + those still on the way
 // Between both ends when the base station is idle() and one more grant has been received, d being
@@ -23,7 +24,9 @@ struct base_statistics {
     packets_bytes in;
     packets_bytes queued;  // in the queue or not yet fully acknowledged
     packets_bytes sent;    // every frame acknowledged
+    packets_bytes marked;  // part of `in`: the queue wrote "congestion experienced"
     packets_bytes dropped_queue_full;
+    packets_bytes dropped_queue_managed;    // by the queue discipline, to signal congestion
     packets_bytes dropped_not_ip;           // neither IPv4 nor IPv6, or length field != size
     packets_bytes dropped_retransmissions;  // a frame of it used up its retransmissions
 

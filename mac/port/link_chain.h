@@ -35,6 +35,7 @@ public:
         const link_sums more = second_->sums();
         all.delivered = more.delivered;
         all.queued += more.queued;
+        all.marked += more.marked;
         all.dropped.insert(all.dropped.end(), more.dropped.begin(), more.dropped.end());
         return all;
     }

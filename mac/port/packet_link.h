@@ -39,10 +39,13 @@ struct link_sums {
     };
     packets_bytes in, delivered, queued;
     std::vector<drop> dropped;
+    // Part of `in`: packets that left a queue of the link with the mark "congestion experienced",
+    // which its queue discipline had written. A packet that two queues marked counts twice.
+    packets_bytes marked = {};
 
     // Adds the sums of a link of the same kind.
     link_sums& operator+=(const link_sums& o) {
-        in += o.in, delivered += o.delivered, queued += o.queued;
+        in += o.in, delivered += o.delivered, queued += o.queued, marked += o.marked;
         for (std::size_t i = 0; i < dropped.size(); ++i) dropped[i].count += o.dropped[i].count;
         return *this;
     }

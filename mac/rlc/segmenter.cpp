@@ -10,17 +10,10 @@
 
 namespace wip {
 
-segmenter::segmenter(bool packing, int queue_packets) : packing_(packing), limit_(queue_packets) {
-    if (queue_packets < 1)
-        throw std::invalid_argument("queue_packets = " + std::to_string(queue_packets) +
-                                    ": must be at least 1");
-}
-
-bool segmenter::push(std::span<const std::uint8_t> packet) {
+void segmenter::push(std::span<const std::uint8_t> packet) {
     if (packet.empty() || packet.size() > max_packet_bytes)
         throw std::invalid_argument("packet of " + std::to_string(packet.size()) +
                                     " bytes: must be 1 .. 65575");
-    if (static_cast<int>(queue_.size()) >= limit_) return false;
     std::vector<std::uint8_t> buffer;
     if (!spare_.empty()) {
         buffer = std::move(spare_.back());
@@ -29,7 +22,6 @@ bool segmenter::push(std::span<const std::uint8_t> packet) {
     buffer.assign(packet.begin(), packet.end());
     bytes_ += packet.size();
     queue_.push_back(std::move(buffer));
-    return true;
 }
 
 segmenter::cut segmenter::take(int nibbles, std::span<std::uint8_t> out) {

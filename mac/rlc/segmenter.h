@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The SDU queue (drop tail) and the cutting of its packets into link frames. The queue is one
-// string of nibbles, packet after packet, no headers: an IP packet carries its own length. A frame
-// takes the next P(k) nibbles of it:
+// The packets that are being cut into link frames, in their final order (queue/packet_queue.h has
+// those before them). They are one string of nibbles, packet after packet, no headers: an IP packet
+// carries its own length. A frame takes the next P(k) nibbles of it:
 //   packing on    across packet boundaries; zero nibbles after the last packet that is there
 //   packing off   up to the end of the packet; the rest of the frame is zero nibbles
 // A zero nibble where a header is expected (no IP version is 0) is padding to the end of the frame.
 //
-// SDUs are numbered 0, 1, 2 ... in the order in which the queue accepted them.
+// SDUs are numbered 0, 1, 2 ... in the order in which they came.
 #pragma once
 
 #include <cstddef>
@@ -21,20 +21,23 @@ using sdu_number = std::int64_t;
 
 class segmenter {
 public:
-    segmenter(bool packing, int queue_packets);
+    explicit segmenter(bool packing) : packing_(packing) {}
 
-    // False when the queue is full. A packet leaves the queue with its last nibble.
-    bool push(std::span<const std::uint8_t> packet);
+    // Throws std::invalid_argument for a packet that IP does not know. A packet leaves with its
+    // last nibble.
+    void push(std::span<const std::uint8_t> packet);
 
     bool empty() const { return queue_.empty(); }
     std::size_t packets() const { return queue_.size(); }
-    // The bytes of the packets in the queue, including the parts that were sent.
+    // The bytes of the packets, including the parts that were sent.
     std::size_t bytes() const { return bytes_; }
-    // Nibbles of packet i of the queue that are not cut yet; i < packets().
+    // Nibbles that are not cut yet.
+    int nibbles() const { return static_cast<int>(2 * bytes_ - position_); }
+    // Nibbles of packet i that are not cut yet; i < packets().
     int nibbles_left(std::size_t i) const {
         return static_cast<int>(queue_[i].size() * 2 - (i == 0 ? position_ : 0));
     }
-    sdu_number first_sdu() const { return first_; }  // of the queue
+    sdu_number first_sdu() const { return first_; }  // of those that are here
     sdu_number next_sdu() const { return first_ + static_cast<sdu_number>(queue_.size()); }
 
     struct cut {
@@ -47,7 +50,6 @@ public:
     cut take(int nibbles, std::span<std::uint8_t> out);
 
     void set_packing(bool on) { packing_ = on; }
-    void set_limit(int packets) { limit_ = packets; }
 
 private:
     std::deque<std::vector<std::uint8_t>> queue_;
@@ -56,7 +58,6 @@ private:
     std::size_t bytes_ = 0;
     sdu_number first_ = 0;
     bool packing_;
-    int limit_;
 };
 
 }  // namespace wip

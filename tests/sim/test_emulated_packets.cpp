@@ -7,6 +7,8 @@
 
 #include "emulated_setup.h"
 #include "traffic.h"
+#include "wire/ecn.h"
+#include "wire/ip_header.h"
 
 using namespace wip;
 using namespace wip::cell_model;
@@ -157,4 +159,83 @@ TEST(EmulatedPackets, EveryUserHasNumbersOfItsOwn) {
         EXPECT_EQ(of_user.rbegin()->first + 1, of_user.size());
     }
     EXPECT_EQ(totals.open(), 0U);
+}
+
+TEST(EmulatedPackets, AQueueDisciplineDropsForAReasonOfItsOwnAndSaysTheTimeInTheQueue) {
+    for (const queue_kind kind : {queue_kind::drop_tail, queue_kind::codel, queue_kind::fq_codel,
+                                  queue_kind::pie, queue_kind::dualpi2}) {
+        packet_journal::totals totals;
+        emulated_setup setup;
+        setup.link().bins = 4;
+        setup.link().queue_packets = 60;
+        setup.link().queue = {.kind = kind, .target_ms = 2};
+        const auto packets = run(setup, 1500, totals);
+        int delivered = 0, dropped = 0, managed = 0;
+        expect_exact(packets[0], 10'000'000, delivered, dropped);
+        EXPECT_EQ(totals.open(), 0U);
+        EXPECT_EQ(totals.recorded, packets[0].size());
+        EXPECT_GT(delivered, 100);
+        for (const auto& [number, p] : packets[0]) {
+            const packet_record& r = p.record;
+            EXPECT_FALSE(r.marked);
+            if (p.dropped == "queue_managed") {
+                ++managed;
+                EXPECT_EQ(r.sojourn_ns, r.left_ns - r.arrived_ns) << number;
+                EXPECT_EQ(r.parts.queue, r.sojourn_ns) << number;
+            } else if (p.dropped.empty()) {
+                // From the queue it is taken with its first part.
+                EXPECT_GE(r.sojourn_ns, r.parts.queue) << number;
+                EXPECT_LE(r.sojourn_ns, r.parts.queue + r.parts.scheduling) << number;
+            } else {
+                EXPECT_EQ(p.dropped, "queue_full");
+            }
+        }
+        // Every packet is a flow of its own here, so that FQ-CoDel finds none with a standing
+        // queue.
+        const bool signals = kind != queue_kind::drop_tail && kind != queue_kind::fq_codel;
+        EXPECT_EQ(managed > 5, signals) << static_cast<int>(kind);
+    }
+}
+
+TEST(EmulatedPackets, MarksOfTheQueueAreInThePacketTheRecordAndTheSums) {
+    for (const queue_kind kind :
+         {queue_kind::codel, queue_kind::fq_codel, queue_kind::pie, queue_kind::dualpi2}) {
+        emulated_setup setup;
+        setup.link().bins = 10;
+        setup.link().queue_packets = 1000;
+        setup.link().queue = {.kind = kind};
+        emulated_cell cell(setup.cell, setup.sources());
+        std::uint64_t records = 0, arrived = 0, offered = 0;
+        cell.follow_packets([&](int, const packet_record& r) { records += r.marked ? 1 : 0; });
+        cell.deliver_to(
+            [&](emulated_cell::side, int, std::span<const std::uint8_t> p, std::int64_t) {
+                EXPECT_TRUE(read_ip_header(p)) << "a wrong checksum";
+                EXPECT_NE(read_ecn(p), ecn::not_ect);
+                arrived += read_ecn(p) == ecn::ce ? 1 : 0;
+            });
+        // One flow, of more than the link carries.
+        slot k;
+        for (; k.value < 3000 || !cell.idle(); ++k) {
+            cell.run_slot(k);
+            while (k.value < 3000 && offered < static_cast<std::uint64_t>(k.value) / 2) {
+                auto p = sim::make_packet(static_cast<std::uint32_t>(offered++),
+                                          {.version = 4, .bytes = 1200});
+                p[1] = static_cast<std::uint8_t>(ecn::ect_1);
+                p[9] = 17;
+                std::fill(p.begin() + 12, p.begin() + 24, std::uint8_t{7});
+                p[10] = p[11] = 0;
+                const auto sum = static_cast<std::uint16_t>(~internet_sum(std::span(p).first(20)));
+                p[10] = static_cast<std::uint8_t>(sum >> 8);
+                p[11] = static_cast<std::uint8_t>(sum);
+                cell.downlink().offer(p, slot_start(k));
+            }
+            cell.release(slot_start(k + slot_count(1)));
+        }
+        cell.run_slot(k);
+        const link_sums sums = cell.downlink().sums();
+        EXPECT_EQ(sums.missing(), packets_bytes{});
+        EXPECT_GT(arrived, 5U) << static_cast<int>(kind);
+        EXPECT_EQ(sums.marked.packets, arrived);
+        EXPECT_EQ(records, arrived);
+    }
 }

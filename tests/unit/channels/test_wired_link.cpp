@@ -33,10 +33,7 @@ struct wire {
     }
     void check() const {
         const auto& s = link.statistics();
-        EXPECT_EQ(s.in.packets, s.out.packets + s.queued.packets + s.lost.packets +
-                                    s.refused.packets + s.not_held.packets);
-        EXPECT_EQ(s.in.bytes,
-                  s.out.bytes + s.queued.bytes + s.lost.bytes + s.refused.bytes + s.not_held.bytes);
+        EXPECT_EQ(s.in, s.out + s.queued + s.lost + s.refused + s.managed + s.not_held);
     }
     wired_link link;
     std::int64_t due = 0;
@@ -176,4 +173,61 @@ TEST(WiredLink, BadSettingsAreNamed) {
     EXPECT_EQ(refusal({.queue_packets = 0}).rfind("queue_packets = 0", 0), 0U);
     EXPECT_EQ(refusal({.held_mb = 0}).rfind("held_mb = 0", 0), 0U);
     EXPECT_THROW(wired_link({.loss = 2}, 1), std::invalid_argument);
+}
+
+// The same packets leave at the same times, because CoDel has nothing to signal yet.
+TEST(WiredLink, ADisciplineThatDoesNotActKeepsTheTimesOfTheLine) {
+    wire plain({.delay_ms = 3, .rate_kbps = 7, .queue_packets = 100});
+    wire managed({.delay_ms = 3,
+                  .rate_kbps = 7,
+                  .queue_packets = 100,
+                  .queue = {.kind = wip::queue_kind::codel, .target_ms = 10000}});
+    for (int i = 0; i < 50; ++i)
+        for (wire* w : {&plain, &managed}) EXPECT_TRUE(w->offer(40, i * 3 * ms));
+    for (int i = 0; i < 50; ++i) {
+        const std::int64_t due = plain.leave();
+        while (managed.link.statistics().out.packets < static_cast<std::uint64_t>(i) + 1)
+            managed.leave();
+        EXPECT_EQ(managed.due, due) << i;
+    }
+}
+
+TEST(WiredLink, TheLimitCountsThePacketOnTheLineUnderADiscipline) {
+    wire w({.delay_ms = 0,
+            .rate_kbps = 12000,
+            .queue_packets = 2,
+            .queue = {.kind = wip::queue_kind::pie}});
+    EXPECT_TRUE(w.offer(1500, 0));
+    w.link.advance(0);
+    EXPECT_TRUE(w.offer(1500, 0));
+    EXPECT_FALSE(w.offer(1500, 0));
+    EXPECT_EQ(w.link.statistics().refused.packets, 1U);
+    w.link.advance(1 * ms);
+    EXPECT_TRUE(w.offer(1500, 1 * ms));
+}
+
+TEST(WiredLink, TheDisciplineAndTheRateChangeWhilePacketsWait) {
+    const auto config = [](wip::queue_kind kind, double kbps) {
+        return wired_config{
+            .delay_ms = 5, .rate_kbps = kbps, .queue_packets = 1000, .queue = {.kind = kind}};
+    };
+    wire w(config(wip::queue_kind::drop_tail, 1000));
+    std::int64_t now = 0, last = 0;
+    int step = 0;
+    for (const auto kind : {wip::queue_kind::fq_codel, wip::queue_kind::drop_tail,
+                            wip::queue_kind::dualpi2, wip::queue_kind::codel}) {
+        for (int i = 0; i < 20; ++i, now += ms) {
+            w.offer(500, now);
+            w.link.advance(now);
+        }
+        w.link.reconfigure(config(kind, ++step == 3 ? 0 : 1000));
+        w.check();
+    }
+    while (!w.link.idle()) {
+        const std::int64_t due = w.leave();
+        EXPECT_GE(due, last);
+        last = due;
+    }
+    EXPECT_EQ(w.link.sums().missing(), wip::packets_bytes{});
+    EXPECT_GT(w.link.statistics().out.packets, 60U);
 }

@@ -12,7 +12,7 @@ namespace {
 class TransmitWindow : public testing::Test {
 protected:
     void give(std::size_t bytes) {
-        ASSERT_TRUE(queue.push(std::vector<std::uint8_t>(bytes, 0x33)));
+        queue.push(std::vector<std::uint8_t>(bytes, 0x33));
         window.on_sdu(bytes);
     }
     arq_unit send(int k) { return window.open_frame(k, queue); }
@@ -22,7 +22,7 @@ protected:
         return u[0];
     }
 
-    segmenter queue{true, 54};
+    segmenter queue{true};
     transmit_window window{link_profile::wipemu};
 };
 
@@ -169,8 +169,8 @@ TEST_F(TransmitWindowBoundaries, AFrameHasTheBoundaryOfItsFirstPacketOrOfItsPadd
     EXPECT_EQ(window.frame(send(8).sn).boundary, 27);  // the last one and a half of the packets
     give(3);
     EXPECT_EQ(window.frame(send(8).sn).boundary, 0);
-    segmenter apart(false, 10);
-    ASSERT_TRUE(apart.push(std::vector<std::uint8_t>(20, 1)));
+    segmenter apart(false);
+    apart.push(std::vector<std::uint8_t>(20, 1));
     window.on_sdu(20);
     window.open_frame(1, apart);
     EXPECT_EQ(window.frame(window.open_frame(1, apart).sn).boundary, 13);

@@ -24,7 +24,7 @@ PHY = (
     "receiver",
 )
 RECEIVING = {"phy/" + room for room in PHY}
-MAC = {"types", "port", "wire", "rlc", "journal", "link"}
+MAC = {"types", "port", "wire", "queue", "rlc", "journal", "link"}
 ALLOWED = {
     "blocks/types": set(),
     # The services that a process asks of the operating system: time, priority, memory, files,
@@ -69,6 +69,7 @@ ALLOWED = {
     "mac/schema": {"types"},
     "mac/calendar": {"types", "port"},
     "mac/wire": {"types"},
+    "mac/queue": {"types", "wire"},
     "mac/rlc": {"types", "wire"},
     "mac/journal": {"types", "wire", "rlc"},
     "mac/relay": {"types", "port", "wire"},
@@ -80,7 +81,7 @@ ALLOWED = {
     # The symbol channel detects with the receiver's constellations and computes with the link's
     # error rates.
     "channels/bin": {"types", "phy/qam", "phy/detection", "port", "link", "sample"},
-    "channels/packet": {"types", "port", "wire", "link", "sample"},
+    "channels/packet": {"types", "port", "wire", "queue", "link", "sample"},
     "channels/cell": {"sample", "bin", "packet", "profiles"} | MAC,
     "channels/mix": {"types", "sample"},
     "channels/fader": {"types", "sample", "mix"},
@@ -236,6 +237,7 @@ PURE = (
     "mac/port",
     "mac/calendar",
     "mac/wire",
+    "mac/queue",
     "mac/rlc",
     "mac/journal",
     "mac/relay",

@@ -24,10 +24,12 @@ from typing import Any
 
 from ..errors import BadInput
 from ..machine import media, own_files, procfs, system
+from . import outside
 
 RUN_ROOT = pathlib.Path("/run/openwip")
 SUPERVISOR_ENDS_S = 5  # it ends its processes first
 ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
+ADDRESS6 = {"base": "fd42:10:42::1", "terminal": "fd42:10:42::2"}
 # of a controller, at the wired network and at the bearer
 WIRED_ADDRESS, RADIO_ADDRESS = "10.42.254.1/32", "10.42.254.2/32"
 STATIONS = ("base", "terminal")
@@ -230,6 +232,7 @@ class Cell:
         left += system.kill_all(
             self.recorded_processes() if processes is None else processes, grace
         )
+        outside.undo(self)
         for name, identity in namespaces.items():
             inside = system.kill_all(system.processes_in_namespace(identity), grace=0.3)
             left += inside

@@ -9,7 +9,7 @@ from ..machine import own_files, system
 from ..settings import inputs, radios, table
 from ..settings.scenario import NOMINAL_TRANSMIT_DBFS, SETTINGS, Scenario
 from ..text import to_yaml
-from .cell import ADDRESS, STATIONS, Cell
+from .cell import ADDRESS, ADDRESS6, STATIONS, Cell
 
 TRANSMITTER = "base.channel"  # control of a channel in the base station's flowgraph
 
@@ -21,6 +21,11 @@ FADER_PRIORITY = 11
 # above a transmitter's (flowgraphs/apps/priorities.py), where its clock waits for nobody: a clock that
 # stood still while others worked would then go on by more than a radio's store lasts
 MEDIUM_PRIORITY = 12
+
+
+def address6(scenario: Scenario, station: str) -> str:
+    """IPv6 address of a station's interface, as its process takes it."""
+    return f"{ADDRESS6[station]}/64" if scenario["network.ipv6"] == "on" else "none"
 
 
 def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
@@ -38,7 +43,12 @@ def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
     return table.nested(values) | {
         "role": role,
         "name": cell.name,
-        "tun": {"name": "wip0", "address": f"{ADDRESS[role]}/30", "mtu": 1500},
+        "tun": {
+            "name": "wip0",
+            "address": f"{ADDRESS[role]}/30",
+            "address6": address6(s, role),
+            "mtu": s["network.mtu"],
+        },
         "endpoints": {
             "slot_link": cell.line(f"{role}.slot"),
             "uplink": cell.line("uplink"),

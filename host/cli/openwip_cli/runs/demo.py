@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from ..air import SAMPLE_RATE, SLOTS_PER_SECOND
-from ..cell import configuration, processes, remote
+from ..cell import configuration, outside, processes, remote
 from ..cell.cell import Cell
 from ..cell.process import FIRST_DESCRIPTOR
 from ..cell.program_check import check_config
@@ -422,6 +422,13 @@ class DemoRun(MeasuredRun):
                 {s: tuple(f.fds) for s, f in files.items()},
             )
         remote.start(running.cell, running.supervisor, options.listen, places, progress)
+        outside.start(
+            running.cell,
+            options.outside,
+            scenario["network.ipv6"] == "on",
+            scenario["network.mtu"],
+            progress,
+        )
         self.lock_s = wait_for_lock(running, scenario, progress)
         if self.trial != "none":
             pace.try_out(running, scenario, progress, again=self.trial == "again")

@@ -17,7 +17,7 @@ from google.protobuf import json_format
 from openwip_schema import control_pb2 as pb
 
 from ..cell import cell as cells
-from ..cell import configuration, remote
+from ..cell import configuration, outside, remote
 from ..cell.cell import Cell
 from ..cell.process import Process
 from ..cell.program_check import check_config, refusal
@@ -131,6 +131,9 @@ def config(cell: Cell, s: Scenario) -> dict[str, Any]:
             "namespace": cell.namespace(station),
             "tun": "wip0",
             "address": address,
+            "address6": (
+                configuration.address6(s, station) if station in cells.ADDRESS6 else "none"
+            ),
             "control": cell.endpoint(f"{status}.control"),
             "telemetry": cell.endpoint(f"{status}.telemetry"),
         }
@@ -251,6 +254,10 @@ class EmulatorRun(MeasuredRun):
         if self.observers or self.given.keep or self.given.record:
             start_observers(supervisor, cell, "emulate", places)
         remote.start(cell, supervisor, self.given.listen, places, progress)
+        s = running.scenario
+        outside.start(
+            cell, self.given.outside, s["network.ipv6"] == "on", s["network.mtu"], progress
+        )
         if self.workload is runs.iperf3_download:
             progress(f"TCP download with iperf3, {running.scenario['traffic.duration_s']:g} s")
         self.began = time.monotonic()

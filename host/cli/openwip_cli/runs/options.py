@@ -6,7 +6,7 @@ import dataclasses
 import re
 from typing import Any
 
-from ..cell import remote
+from ..cell import outside, remote
 from ..errors import BadInput
 from ..iq import recordings
 from ..machine import outputs, placement, rights
@@ -41,6 +41,7 @@ class Options:
     record_iq: dict[str, str] = dataclasses.field(default_factory=dict)
     record_iq_seconds: float = 0
     listen: "remote.Listen | None" = None  # remote.check_listen()
+    outside: "outside.Outside" = dataclasses.field(default_factory=outside.Outside)
     replay_iq: str | None = None  # FILE in the place of the radio
     pace_found: float | None = None  # with --speed auto, where it had to be tried
     loop_found: dict[str, Any] | None = None  # with --loop auto: runs/loop.py
@@ -132,6 +133,7 @@ def options_parser(
     p.add_argument(
         "--keys", metavar="DIR", help="folder with the keys of ./openwip keys, for --listen"
     )
+    outside.add_options(p)
     p.add_argument(
         "--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)"
     )
@@ -195,7 +197,32 @@ def options_of(
         given.monitor,
         listen=remote.check_listen(given.listen, given.keys),
         inputs=inputs,
+        outside=outside_of(given, scenario),
     )
+
+
+def outside_of(
+    given: argparse.Namespace,
+    scenario: Scenario,
+    stations: tuple[str, ...] = outside.STATIONS,
+) -> outside.Outside:
+    wanted = outside.read(given, stations)
+    terminals = scenario.values.get("terminals", 1)
+    if "terminal" in wanted.attached and terminals > 1:
+        raise BadInput(
+            f"--attach terminal={wanted.attached['terminal']} with --terminals {terminals}, among"
+            " which packets are shared out by the addresses of the terminals; valid: 1"
+        )
+    if scenario.values.get("split_tcp.ports", "off") != "off":
+        for flag, asked in (
+            ("--gateway and --attach", wanted.asked),
+            ("--ipv6", scenario["network.ipv6"] == "on"),
+        ):
+            if asked:
+                raise BadInput(
+                    f"{flag} with --split-tcp, whose proxy knows IPv4 within the cell alone; valid: without it"
+                )
+    return wanted
 
 
 BESIDE_REPLAY = (
@@ -311,7 +338,10 @@ def parse_demo(arguments: list[str]) -> Options:
     return options
 
 
-AROUND_A_CELL = ("--keep", "--listen", "--monitor", "--logs", "--cores", "--name")
+AROUND_A_CELL = (
+    *("--keep", "--listen", "--monitor", "--logs", "--cores", "--name"),
+    *("--gateway", "--attach", "--between", "--ipv6", "--mtu"),
+)
 OF_PACKETS = ("--capture", "--record")
 
 
@@ -339,6 +369,13 @@ def parse_emulate(arguments: list[str]) -> Options:
             " the machine can, the same seed the same packets, without root"
             " (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default real)"
         ),
+    )
+    parser.add_argument(
+        "--between",
+        nargs=2,
+        metavar="INTERFACE",
+        help="the emulator as a router between two interfaces of this computer: --attach base=if:IF1"
+        " --attach terminal=if:IF2",
     )
     parser.add_argument(
         "--sysctl",
@@ -395,6 +432,13 @@ def parse_emulate(arguments: list[str]) -> Options:
                 raise BadInput(
                     f"{s.flag} with --link umts, which has no wired network but before a"
                     " controller; valid: with --split-tcp"
+                )
+    if given.generator or given.time != "real":
+        for key, plain in (("network.ipv6", "off"), ("network.mtu", 1500)):
+            if (asked := options.scenario[key]) != plain:
+                raise BadInput(
+                    f"{key} is {asked} without a cell's interfaces (--generator or --time"
+                    f" {given.time}); valid there: {plain}"
                 )
     options.generator, options.time = given.generator, given.time
     options.tcp = ns3_tcp.read(given.tcp)

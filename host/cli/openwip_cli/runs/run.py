@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..capture import capture
-from ..cell import window
+from ..cell import outside, window
 from ..cell.cell import ADDRESS, Cell
 from ..cell.running import Running
 from ..cell.session import CpuClock, check_congestion_control, place
@@ -78,6 +78,7 @@ def check(options: Options, places: Places, programs: tuple[str, ...]) -> None:
     if not options.replay_iq:
         check_congestion_control(options.scenario["traffic.tcp_cc"])
     record.check_target(options.record)
+    outside.check(options.outside)
     if options.capture is not None:
         options.capture = outputs.checked("--capture", options.capture)
     if options.logs is not None:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..cell import configuration, faders, processes, remote, station
+from ..cell import configuration, faders, outside, processes, remote, station
 from ..cell.cell import Cell
 from ..cell.process import Process
 from ..cell.radio_loop import BETWEEN_SLOTS, find
@@ -194,6 +194,14 @@ class StationRun(phases.Run):
             f" {wanted.peer.endpoint}, {'with keys' if wanted.peer.keys else 'this machine only'}"
         )
         start_process(supervisor, macd, running.macd)
+        scenario = self.options.scenario
+        outside.start(
+            cell,
+            self.options.outside,
+            scenario["network.ipv6"] == "on",
+            scenario["network.mtu"],
+            progress,
+        )
         self.attenuator.start()
         progress(
             f"starting the radio: {wanted.radio.arguments}, clock {wanted.radio.clock_source}, time"
@@ -335,6 +343,7 @@ def main(arguments: list[str], places: Places) -> int:
     system.require_tun()
     places.check_built(processes.MACD, OBSERVER, "python/openwip_schema")
     cable_attenuator.check(options.scenario, places)
+    outside.check(options.outside)
     fader = fader_of(wanted.fader, options.scenario["fader.delay_samples"], wanted.peer.keys)
     try:
         with owned_cell(

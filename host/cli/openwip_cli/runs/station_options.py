@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from ..cell import station
+from ..cell import outside, station
 from ..cell.radio_loop import BETWEEN_SLOTS
 from ..errors import BadInput
 from ..machine import outputs, placement
@@ -18,14 +18,14 @@ from ..settings.kinds import Integer, Real
 from ..settings.scenario import SETTINGS
 from ..settings.table import Setting
 from . import loop
-from .options import Options, check_rights, scenario_of, settings_parser
+from .options import Options, check_rights, outside_of, scenario_of, settings_parser
 
 Ask = Callable[[str, str | None], int]
 CARRIER = table.setting("fader.frequency_hz", "fader")
 SOURCES = tuple(table.column("nodes.*.clock_source", "choices", ("fader",)))
 # Settings of the demo that a station has; what is the other one's is told there.
 DELAY = "fader.delay_samples"
-OF_BOTH = ("link.", "air.over", DELAY, "attenuator.", "seed")
+OF_BOTH = ("link.", "network.", "air.over", DELAY, "attenuator.", "seed")
 OF_ROLE = {
     "base": (*OF_BOTH, "radio.edge_samples", "wired."),
     "terminal": (*OF_BOTH, "phy.", "uplink."),
@@ -135,6 +135,7 @@ def parse(
         "demo",
     )
     add_options(p, role)
+    outside.add_options(p, (role,))
     given = p.parse_args(arguments[1:] if arguments[:1] == [role] else arguments)
     outputs.apart(given, "config", "json")
     chosen, unused = scenario(role, given, ask, find)
@@ -172,7 +173,13 @@ def parse(
             unused,
         ),
         Options(
-            chosen, given.json, given.keep, given.logs, given.name, placement.parse(given.cores)
+            chosen,
+            given.json,
+            given.keep,
+            given.logs,
+            given.name,
+            placement.parse(given.cores),
+            outside=outside_of(given, chosen, (role,)),
         ),
     )
 

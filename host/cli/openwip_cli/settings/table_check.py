@@ -22,7 +22,8 @@ TYPES = set("integer real boolean choice text integers reals impairments".split(
 RULE_COLUMNS = set("of is is_not needs to_be not_to_be why in".split())
 CHECKS = set(
     "endpoint endpoint_or_none extension folder_or_none line_endpoint namespace uplink_endpoint word"
-    " interface_name interface_address medium_name account_or_none stations split_ports".split()
+    " interface_name interface_address interface_address6 medium_name account_or_none stations"
+    " split_ports".split()
 )
 
 

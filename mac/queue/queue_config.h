@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which queue discipline a link's queue has, and its parameters.
+#pragma once
+
+#include <cstdint>
+
+namespace wip {
+
+enum class queue_kind : std::uint8_t {
+    drop_tail,
+    codel,     // RFC 8289
+    fq_codel,  // RFC 8290
+    pie,       // RFC 8033
+    dualpi2,   // RFC 9332, appendix A
+};
+
+struct queue_config {
+    queue_kind kind = queue_kind::drop_tail;
+    double target_ms = 0;  // time in the queue that is aimed at; 0: that of the RFC
+    std::uint64_t seed = 1;
+
+    bool operator==(const queue_config&) const = default;
+    // The target in nanoseconds, with that of the RFC where none is set: 5 ms for CoDel and
+    // FQ-CoDel, 15 ms for PIE and for the classic queue of DualPI2.
+    std::int64_t target_ns() const;
+    // Throws std::invalid_argument that names the key, the value and what would be valid.
+    void check() const;
+};
+
+}  // namespace wip
