@@ -84,9 +84,34 @@ void wired_link::advance(std::int64_t now_ns) {
         hand_over({p.data, p.tag, p.offered_ns, p.due_ns});
         statistics_.queued.take(p.data.size());
         statistics_.out.add(p.data.size());
-        if (spare_.size() < most_spare) spare_.push_back(std::move(p.data));
+        keep_buffer(p.data);
         queue_.pop_front();
     }
+}
+
+void wired_link::set_line(double rate_kbps, double delay_ms) {
+    wired_config changed = config_;
+    changed.rate_kbps = rate_kbps;
+    changed.delay_ms = delay_ms;
+    reconfigure(changed);
+}
+
+void wired_link::withdraw(std::int64_t now_ns, const sink& take) {
+    while (!queue_.empty()) {
+        waiting p = std::move(queue_.front());
+        queue_.pop_front();
+        statistics_.queued.take(p.data.size());
+        statistics_.in.take(p.data.size());
+        take({p.data, p.tag, p.offered_ns, p.due_ns});
+        keep_buffer(p.data);
+    }
+    on_line_.clear();
+    free_ns_ = now_ns;
+    free_rest_ = 0;
+}
+
+void wired_link::keep_buffer(std::vector<std::uint8_t>& data) {
+    if (spare_.size() < most_spare) spare_.push_back(std::move(data));
 }
 
 link_sums wired_link::sums() const {

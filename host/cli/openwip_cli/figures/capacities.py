@@ -107,6 +107,8 @@ def capacity_of(scenario: Any, histogram: Sequence[int], mss: int, base: MacStat
     """`base`: the base station's status."""
     if base.bearer.rate_bps:
         return bearer_capacity(base.bearer.rate_bps, mss, len(base.users))
+    if base.HasField("mobility"):
+        return mobile_capacity(base.mobility.mean_rate_bps, mss)
     if scenario.values.get("link.kind") == "wlan":
         return wlan_capacity(
             float(scenario["wlan.rate_mbps"]),
@@ -137,6 +139,21 @@ def bearer_capacity(rate_bps: float, mss: int, users: int) -> Capacity:
             "payload = profile = the"
             f" {f'rate of all {users} bearers together' if users else 'rate of the bearer'}; TCP"
             f" payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP headers a packet)"
+        ],
+    }
+
+
+def mobile_capacity(rate_bps: float, mss: int) -> Capacity:
+    """The same of a terminal that moves between networks: the mean rate of the lines."""
+    return {
+        "payload_bps": rate_bps,
+        "profile_bps": rate_bps,
+        "tcp_payload_bps": rate_bps * mss / MTU,
+        "bits_per_symbol": 0.0,
+        "how": [
+            "payload = profile = the mean rate of the networks where the terminal was, 0 during"
+            f" handovers; TCP payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP"
+            " headers a packet)"
         ],
     }
 

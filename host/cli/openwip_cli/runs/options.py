@@ -381,6 +381,11 @@ def parse_emulate(arguments: list[str]) -> Options:
                     f"{s.flag} with --link umts, which has no wired network but before a"
                     " controller; valid: with --split-tcp"
                 )
+            if s.key.startswith("wired.") and kind == "hetnet":
+                raise BadInput(
+                    f"{s.flag} with --link hetnet, whose networks reach to the server; valid: with"
+                    " another link"
+                )
     options.generator, options.time = given.generator, given.time
     options.tcp = ns3_tcp.read(given.tcp)
     for setting in given.sysctl:

@@ -176,6 +176,7 @@ class FlowsRun(emulate.WithoutClock):
             ),
             "changes": [],
             "bearer": emulate.bearer_report(self.base, self.terminal),
+            "mobility": emulate.mobility_report(self.base, self.terminal),
         }
 
 
