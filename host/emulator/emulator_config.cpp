@@ -260,8 +260,8 @@ hetnet::handover_config handover_from(const config::settings& s,
     if (v.network != "first")
         read(name::hetnet_network, [&] { c.first = hetnet::place_of(v.network, c.networks); });
     using hetnet::buffering;
-    c.keep = config::translated(v.buffering, buffering::none, buffering::intermediate,
-                                buffering::full);
+    c.keep =
+        config::translated(v.buffering, buffering::none, buffering::intermediate, buffering::full);
     c.delay_s = v.delay_s;
     read(name::hetnet_plan, [&] { c.plan = hetnet::plan_of(v.plan, c.networks); });
     c.network_timer_s = v.network_timer_s;

@@ -32,7 +32,8 @@ handover::make_line maker_of_lines() {
 
 class hetnet_path final : public link_pair {
 public:
-    explicit hetnet_path(const hetnet::handover_config& c) : config_(c), link_(c, maker_of_lines()) {}
+    explicit hetnet_path(const hetnet::handover_config& c)
+        : config_(c), link_(c, maker_of_lines()) {}
     packet_link& downlink() override { return link_.downlink(); }
     packet_link& uplink() override { return link_.uplink(); }
     void fill_base(MacStatus& status) const override {

@@ -88,8 +88,8 @@ bool handover::offer(way w, std::span<const std::uint8_t> packet, std::int64_t n
 bool handover::put_on_line(way w, about what, std::span<const std::uint8_t> packet,
                            std::int64_t now_ns) {
     side& s = of(w);
-    what.travel_ns = std::llround(static_cast<double>(packet.size()) * 8e6 / kbps(w) +
-                                  rates().one_way_ms * 1e6);
+    what.travel_ns =
+        std::llround(static_cast<double>(packet.size()) * 8e6 / kbps(w) + rates().one_way_ms * 1e6);
     if (!line(w).offer(packet, now_ns, what.tag)) {
         if (auto* journal = journal_of(w, what.tag)) journal->left(what.id, now_ns, "line_full");
         return false;

@@ -131,9 +131,7 @@ private:
 
     side& of(way w) { return sides_[static_cast<std::size_t>(w)]; }
     const side& of(way w) const { return sides_[static_cast<std::size_t>(w)]; }
-    packet_line& line(way w) const {
-        return *of(w).lines[static_cast<std::size_t>(here_.network)];
-    }
+    packet_line& line(way w) const { return *of(w).lines[static_cast<std::size_t>(here_.network)]; }
     double kbps(way w) const { return w == way::down ? rates().down_kbps : rates().up_kbps; }
     bool offer(way w, std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag);
     bool put_on_line(way w, about what, std::span<const std::uint8_t> packet, std::int64_t now_ns);

@@ -75,12 +75,15 @@ network network_of(std::string_view item) {
     const auto colon = item.find(':');
     network n{std::string(item.substr(0, colon)), {}};
     if (!is_name(n.name))
-        refuse_text(item, "NAME or NAME:DOWN/UP/DELAY, the name 1 to 16 letters, digits, - and _ and "
-                          "not first");
+        refuse_text(item,
+                    "NAME or NAME:DOWN/UP/DELAY, the name 1 to 16 letters, digits, - and _ and "
+                    "not first");
     if (colon == std::string_view::npos) {
         const auto* at = std::ranges::find(known, n.name, &known_network::name);
         if (at == known.end())
-            refuse_text(item, "WLAN, UMTS, GPRS, or a name with rates and a delay, such as lab:2000/500/20");
+            refuse_text(
+                item,
+                "WLAN, UMTS, GPRS, or a name with rates and a delay, such as lab:2000/500/20");
         n.states.push_back(at->state);
         return n;
     }
@@ -186,9 +189,9 @@ std::vector<planned_move> plan_of(std::string_view text, const std::vector<netwo
 std::vector<std::vector<double>> matrix_of(const std::vector<double>& numbers, std::size_t order) {
     if (numbers.empty()) return {};
     if (numbers.size() != order * order)
-        throw std::invalid_argument(
-            std::to_string(numbers.size()) + " numbers: valid: " + std::to_string(order * order) +
-            ", " + std::to_string(order) + " rows of " + std::to_string(order));
+        throw std::invalid_argument(std::to_string(numbers.size()) +
+                                    " numbers: valid: " + std::to_string(order * order) + ", " +
+                                    std::to_string(order) + " rows of " + std::to_string(order));
     std::vector<std::vector<double>> rows;
     for (auto at = numbers.begin(); at != numbers.end(); at += static_cast<std::ptrdiff_t>(order))
         rows.emplace_back(at, at + static_cast<std::ptrdiff_t>(order));
@@ -233,7 +236,8 @@ std::string text_of(const place& where, const std::vector<network>& networks) {
 
 void handover_config::check() const {
     if (networks.empty() || networks.size() > most_networks)
-        refuse("networks", std::to_string(networks.size()), "1 .. " + std::to_string(most_networks));
+        refuse("networks", std::to_string(networks.size()),
+               "1 .. " + std::to_string(most_networks));
     for (const auto& n : networks) {
         if (n.states.empty() || n.states.size() > most_states)
             refuse("states of " + n.name, std::to_string(n.states.size()),

@@ -2,10 +2,10 @@
 // The networks between which a terminal moves, and what moves it (handover.h). The texts in which
 // people write them:
 //
-//   networks   NAME[:STATE[+STATE...]],...  with STATE = DOWN/UP/DELAY: kbit/s, kbit/s, ms one way.
+//   networks   NAME[:STATE[+STATE...]],...  with STATE DOWN/UP/DELAY: kbit/s, kbit/s, ms one way.
 //              WLAN, UMTS and GPRS without a state have the values of Teyeb (2006), table 7.1
 //   place      NAME or NAME.N: a network, in its first or Nth state
-//   plan       WHEN@PLACE,...  with WHEN = such as 30s (seconds since the start) or 524288B (bytes of
+//   plan       WHEN@PLACE,...  with WHEN such as 30s (seconds since the start) or 524288B (bytes of
 //              the applications that have been delivered to the terminals)
 #pragma once
 
@@ -78,8 +78,8 @@ std::vector<planned_move> plan_of(std::string_view text, const std::vector<netwo
 // Of the rows of a matrix one after another: nothing for no numbers.
 std::vector<std::vector<double>> matrix_of(const std::vector<double>& numbers, std::size_t order);
 // The matrices of the states of each network, one after another.
-std::vector<std::vector<std::vector<double>>> state_chains_of(
-    const std::vector<double>& numbers, const std::vector<network>& networks);
+std::vector<std::vector<std::vector<double>>> state_chains_of(const std::vector<double>& numbers,
+                                                              const std::vector<network>& networks);
 
 // The part of check() that is about one of the chains; the text says what would be valid.
 void check_network_chain(const handover_config& c);

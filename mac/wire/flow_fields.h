@@ -21,8 +21,8 @@ struct flow_fields {
 
 flow_fields read_flow_fields(std::span<const std::uint8_t> packet) noexcept;
 
-// The bytes that a packet carries for an application: behind the TCP or UDP header, or behind the IP
-// header of other protocols and of later fragments. 0: none, or no IP packet.
+// The bytes that a packet carries for an application: behind the TCP or UDP header, or behind the
+// IP header of other protocols and of later fragments. 0: none, or no IP packet.
 std::size_t application_bytes(std::span<const std::uint8_t> packet) noexcept;
 
 }  // namespace wip

@@ -75,7 +75,8 @@ TEST(HetnetPath, ItsSettingsReachTheLink) {
 }
 
 TEST(HetnetPath, WhatCannotBeIsRefusedWithItsKeyItsValueAndWhatIsValid) {
-    for (const auto& [assignment, valid] : std::initializer_list<std::pair<const char*, const char*>>{
+    for (const auto& [assignment, valid] :
+         std::initializer_list<std::pair<const char*, const char*>>{
              {"hetnet.networks=LTE", "WLAN, UMTS, GPRS"},
              {"hetnet.networks=", "NAME"},
              {"hetnet.networks=a:1/2", "DOWN/UP/DELAY"},
@@ -92,13 +93,15 @@ TEST(HetnetPath, WhatCannotBeIsRefusedWithItsKeyItsValueAndWhatIsValid) {
         EXPECT_NE(text.find(key), std::string::npos) << assignment << ": " << text;
         EXPECT_NE(text.find(valid), std::string::npos) << assignment << ": " << text;
     }
-    EXPECT_NE(refusal({"hetnet.network_timer_s=1", "hetnet.network_chain=1,0"}).find("9, 3 rows of 3"),
-              std::string::npos);
+    EXPECT_NE(
+        refusal({"hetnet.network_timer_s=1", "hetnet.network_chain=1,0"}).find("9, 3 rows of 3"),
+        std::string::npos);
     EXPECT_NE(refusal({"hetnet.network_timer_s=1", "hetnet.networks=WLAN,UMTS",
                        "hetnet.network_chain=1,0,0.5,0.4"})
                   .find("whose sum is 1"),
               std::string::npos);
-    EXPECT_NE(refusal({"hetnet.network_chain=1"}).find("hetnet.network_timer_s"), std::string::npos);
+    EXPECT_NE(refusal({"hetnet.network_chain=1"}).find("hetnet.network_timer_s"),
+              std::string::npos);
     EXPECT_NE(refusal({"hetnet.state_chain=1"}).find("hetnet.state_timer_ms"), std::string::npos);
 }
 

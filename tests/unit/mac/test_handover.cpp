@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Handovers between networks: the exact times of Teyeb (2006), chapter 7 and appendix E, what
 // becomes of packets, what moves a terminal, and that nothing is lost unseen in random worlds.
-#include "handover/handover.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "handover/handover.h"
 #include "packet/wired_link.h"
 #include "packets.h"
 
@@ -146,7 +145,8 @@ TEST(Handover, APacketTakesItsLengthOverTheRateAndTheLatency) {
 // --- figure 7.2: 5 to 8 are on the way when the handover begins, 9, 10 and R come during it ---
 
 struct figure_7_2 {
-    explicit figure_7_2(buffering keep, way w, double delay_s = 5) : world_(configured(keep, delay_s)) {
+    explicit figure_7_2(buffering keep, way w, double delay_s = 5)
+        : world_(configured(keep, delay_s)) {
         for (int i = 0; i < 5; ++i) world_.offer(w, 600, 0);  // 0 and 5 to 8, as 1 to 4
         world_.advance(begins(w));
         EXPECT_EQ(world_.numbers(w), (std::vector<std::uint32_t>{0}));
@@ -194,8 +194,7 @@ TEST(Handover, NothingLeavesWhileItLasts) {
         c.keep = keep;
         c.delay_s = 2;
         world w(c);
-        for (int i = 0; i < 400; ++i)
-            w.offer(i % 2 == 0 ? way::down : way::up, 200, i * 10 * ms);
+        for (int i = 0; i < 400; ++i) w.offer(i % 2 == 0 ? way::down : way::up, 200, i * 10 * ms);
         w.advance(100 * s);
         for (const way d : {way::down, way::up})
             for (const auto& a : w.arrived[d])
@@ -344,7 +343,8 @@ TEST(Handover, AChainTakesItsStepsWithTheirProbabilities) {
             ASSERT_GT(of, 1000);
             for (int to = 0; to < static_cast<int>(chain.size()); ++to) {
                 const auto at = counted.find({from, to});
-                const auto row = static_cast<std::size_t>(from), column = static_cast<std::size_t>(to);
+                const auto row = static_cast<std::size_t>(from),
+                           column = static_cast<std::size_t>(to);
                 EXPECT_TRUE(within(at == counted.end() ? 0 : at->second, of, chain[row][column]))
                     << from << " to " << to;
             }
@@ -434,8 +434,8 @@ void play(world& w, std::uint64_t seed, int tags) {
     random r(seed);
     for (std::int64_t t = 0; t < 30 * s; t += r.up_to(60) * ms + 1) {
         for (int i = r.up_to(4); i > 0; --i)
-            w.offer(r.up_to(3) == 0 ? way::up : way::down, static_cast<std::size_t>(24 + r.up_to(1476)),
-                    t, r.up_to(tags));
+            w.offer(r.up_to(3) == 0 ? way::up : way::down,
+                    static_cast<std::size_t>(24 + r.up_to(1476)), t, r.up_to(tags));
         if (r.up_to(100) == 0) {
             const int n = r.up_to(static_cast<int>(w.link.networks().size()));
             w.link.go_to({n, 0}, t);
@@ -443,8 +443,8 @@ void play(world& w, std::uint64_t seed, int tags) {
         }
         if (r.up_to(200) == 0) w.link.set_delay(0.1 * r.up_to(30));
     }
-    for (std::int64_t t = 31 * s; t < 4000 * s && !(w.port(way::down).idle() && w.port(way::up).idle());
-         t += s)
+    for (std::int64_t t = 31 * s;
+         t < 4000 * s && !(w.port(way::down).idle() && w.port(way::up).idle()); t += s)
         w.advance(t);
 }
 
@@ -509,17 +509,33 @@ TEST(Handover, WithoutDelayIntermediateIsNone) {
 // --- texts ---
 
 TEST(Handover, NetworksAreReadAsTheyAreWritten) {
-    EXPECT_EQ(networks_of("WLAN,UMTS,GPRS"),
-              (std::vector<network>{{"WLAN", {{1000, 64, 5}}},
-                                    {"UMTS", {{384, 32, 75}}},
-                                    {"GPRS", {{32, 32, 350}}}}));
+    EXPECT_EQ(networks_of("WLAN,UMTS,GPRS"), (std::vector<network>{{"WLAN", {{1000, 64, 5}}},
+                                                                   {"UMTS", {{384, 32, 75}}},
+                                                                   {"GPRS", {{32, 32, 350}}}}));
     EXPECT_EQ(networks_of("a_b-1:1.5/2/0+3/4/60000"),
               (std::vector<network>{{"a_b-1", {{1.5, 2, 0}, {3, 4, 60000}}}}));
-    for (const auto* bad : {"", ",", "WLAN,", "LTE", "WLAN,WLAN", "a:", "a:1/2", "a:1/2/3/4", "a:0/1/1",
-                            "a:1/0.5/1", "a:1/1/-1", "a:1/1/60001", "a:1/1/nan", "a:1e8/1/1", "a b:1/1/1",
-                            "first:1/1/1", "a:1/1/1+", "abcdefghijklmnopq:1/1/1", "a:01/1/1",
-                            "a:1/1/1,b:1/1/1,c:1/1/1,d:1/1/1,e:1/1/1,f:1/1/1,g:1/1/1,h:1/1/1,i:1/1/1",
-                            "a:1/1/1+1/1/1+1/1/1+1/1/1+1/1/1+1/1/1+1/1/1+1/1/1+1/1/1"})
+    for (const auto* bad :
+         {"",
+          ",",
+          "WLAN,",
+          "LTE",
+          "WLAN,WLAN",
+          "a:",
+          "a:1/2",
+          "a:1/2/3/4",
+          "a:0/1/1",
+          "a:1/0.5/1",
+          "a:1/1/-1",
+          "a:1/1/60001",
+          "a:1/1/nan",
+          "a:1e8/1/1",
+          "a b:1/1/1",
+          "first:1/1/1",
+          "a:1/1/1+",
+          "abcdefghijklmnopq:1/1/1",
+          "a:01/1/1",
+          "a:1/1/1,b:1/1/1,c:1/1/1,d:1/1/1,e:1/1/1,f:1/1/1,g:1/1/1,h:1/1/1,i:1/1/1",
+          "a:1/1/1+1/1/1+1/1/1+1/1/1+1/1/1+1/1/1+1/1/1+1/1/1+1/1/1"})
         EXPECT_NE(refusal([&] { networks_of(bad); }).find("valid: "), std::string::npos) << bad;
 }
 
@@ -541,10 +557,12 @@ TEST(Handover, PlansAreReadAsTheyAreWritten) {
                                          {unit::bytes, 524288, {0, 0}},
                                          {unit::ns, 31500 * ms, {1, 1}}}));
     EXPECT_TRUE(plan_of("", networks).empty());
-    for (const auto* bad : {",", "30s", "30s@", "30@lab", "s@lab", "0s@lab", "-1s@lab", "1.5B@lab", "30s@UMTS",
-                            "2s@lab,1s@WLAN", "2s@lab,2s@WLAN", "5B@lab,5B@WLAN", "30s@lab.3", "30s@lab.0",
-                            "30s@lab.", "1e7s@lab", "nans@lab", "infB@lab"})
-        EXPECT_NE(refusal([&] { plan_of(bad, networks); }).find("valid: "), std::string::npos) << bad;
+    for (const auto* bad :
+         {",", "30s", "30s@", "30@lab", "s@lab", "0s@lab", "-1s@lab", "1.5B@lab", "30s@UMTS",
+          "2s@lab,1s@WLAN", "2s@lab,2s@WLAN", "5B@lab,5B@WLAN", "30s@lab.3", "30s@lab.0",
+          "30s@lab.", "1e7s@lab", "nans@lab", "infB@lab"})
+        EXPECT_NE(refusal([&] { plan_of(bad, networks); }).find("valid: "), std::string::npos)
+            << bad;
 }
 
 TEST(Handover, ChainsThatAreNoneAreRefused) {

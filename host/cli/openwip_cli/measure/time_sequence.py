@@ -75,7 +75,13 @@ def of_capture(path: pathlib.Path | str) -> Sequence:
         destination = ip[16:20] + ip[header + 2 : header + 4]
         data_at = header + (offset >> 4) * 4
         octets = len(ip) - data_at
-        name = source, destination, ip[4:6], ip[header + 4 : header + 12], bytes([octets > 0, flags])
+        name = (
+            source,
+            destination,
+            ip[4:6],
+            ip[header + 4 : header + 12],
+            bytes([octets > 0, flags]),
+        )
         arrived = name in seen
         seen.add(name)
         back = destination, source
@@ -90,9 +96,7 @@ def of_capture(path: pathlib.Path | str) -> Sequence:
             flow = source, destination
             begins = number - first.setdefault(flow, number) & packet_rtt.NUMBERS
             sequence = found.setdefault(flow, Sequence())
-            sequence.sent.append(
-                Sent(ns * 1e-9, begins, begins + octets, begins < sequence.octets)
-            )
+            sequence.sent.append(Sent(ns * 1e-9, begins, begins + octets, begins < sequence.octets))
     return max(found.values(), key=lambda s: s.octets, default=Sequence())
 
 
@@ -109,9 +113,7 @@ def around(sequence: Sequence, began_s: float, over_s: float) -> dict[str, Any]:
     before = [s for s in sequence.sent if s.at <= began_s]
     up_to = max((h.up_to for h in sequence.heard if h.at <= began_s), default=0)
     top = max((s.end for s in before), default=0)
-    last = max(
-        (h for h in sequence.heard if h.at <= began_s), key=lambda h: h.at, default=None
-    )
+    last = max((h for h in sequence.heard if h.at <= began_s), key=lambda h: h.at, default=None)
     rtt = None
     if last is not None:
         sent = [s.at for s in before if s.first < last.up_to <= s.end and not s.again]
@@ -121,9 +123,7 @@ def around(sequence: Sequence, began_s: float, over_s: float) -> dict[str, Any]:
     return {
         "in_flight": top - up_to,
         "rtt_s": rtt,
-        "again_s": [
-            round(s.at - began_s, 6) for s in sequence.sent if s.again and s.at > began_s
-        ],
+        "again_s": [round(s.at - began_s, 6) for s in sequence.sent if s.again and s.at > began_s],
         "idle_s": after[0] - over_s if after else None,
         "longest_idle_s": max((b - a for a, b in zip(after, after[1:])), default=None),
         "recovered_s": recovered - over_s if recovered is not None else None,
