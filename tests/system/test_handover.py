@@ -121,8 +121,8 @@ class Handover(unittest.TestCase):
         self.check_sums(report)
         w = report["workload"]
         # An echo of 84 bytes: eq. 7.1 both ways; later by as much as a busy machine likes.
-        for network, least in (("wlan", 21.1), ("umts", 172.7), ("gprs", 742)):
-            self.assertGreater(min(w[network]), least)
+        for network, least in (("wlan", 21.1), ("umts", 172.7), ("gprs", 742.0)):
+            self.assertGreaterEqual(min(w[network]), round(least))
             self.assertLess(min(w[network]), 3 * least)
         self.assertGreater(w["waited"][0], 172)
         self.assertLess(w["waited"][0], 1500 + 3 * 172.7)
