@@ -54,8 +54,10 @@ def sack_blocks(options: bytes) -> list[tuple[int, int]]:
             break
         length = options[at + 1]
         if options[at] == SACK and at + length <= len(options):
+            blocks = length - 2 - (length - 2) % 8
             return [
-                struct.unpack_from(">II", options, at + 2 + 8 * n) for n in range((length - 2) // 8)
+                (int(first), int(end))
+                for first, end in struct.iter_unpack(">II", options[at + 2 : at + 2 + blocks])
             ]
         at += length
     return []

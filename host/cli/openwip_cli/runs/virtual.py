@@ -170,7 +170,7 @@ class FlowsRun(emulate.WithoutClock):
             "programs": self.result["programs"],
             "capacity": capacities.capacity_of(
                 self.scenario,
-                self.link["modulation_histogram"],
+                self.link,
                 (tcp or {}).get("mss", capacities.USUAL_MSS),
                 self.base,
             ),
