@@ -246,10 +246,20 @@ def packages(data: dict[str, Any]) -> list[list[str]]:
 # --- tests/bench/handover_table.py: ./openwip experiment H-1 ---
 
 
-def handover_statements(data: dict[str, Any]) -> list[list[str]]:
-    rows = [["", "the text says", "we measured", "holds"]]
-    rows += [[s["source"], s["says"], s["measured"] or "-", s["holds"]] for s in data["statements"]]
+def statements_of(data: dict[str, Any], experiment: str, says: str) -> list[list[str]]:
+    rows = [["", says, "we measured", "holds"]]
+    for s in data["statements"]:
+        if s["experiment"] == experiment:
+            rows.append([s["source"], s["says"], s["measured"] or "-", s["holds"]])
     return rows
+
+
+def handover_statements(data: dict[str, Any]) -> list[list[str]]:
+    return statements_of(data, "H-1", "the text says")
+
+
+def handovers_today(data: dict[str, Any]) -> list[list[str]]:
+    return statements_of(data, "H-2", "expected")
 
 
 HANDOVER_CELLS = [f"{b} {o}" for b in ("NB", "IB", "FB") for o in ("ordinary", "Eifel", "SACK")]
@@ -279,6 +289,7 @@ def handover_downloads(data: dict[str, Any]) -> list[list[str]]:
 
 TABLES = {
     "handover-statements": Made("handover", handover_statements),
+    "handovers-today": Made("handover", handovers_today),
     "handover-grades": Made("handover", handover_grades),
     "handover-downloads": Made("handover", handover_downloads),
     "curve-targets": Made("curves", targets),
