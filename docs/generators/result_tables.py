@@ -258,6 +258,10 @@ def handover_statements(data: dict[str, Any]) -> list[list[str]]:
     return statements_of(data, "H-1", "the text says")
 
 
+def handovers_later(data: dict[str, Any]) -> list[list[str]]:
+    return statements_of(data, "H-3", "the text says")
+
+
 def handovers_today(data: dict[str, Any]) -> list[list[str]]:
     return statements_of(data, "H-2", "expected")
 
@@ -289,6 +293,7 @@ def handover_downloads(data: dict[str, Any]) -> list[list[str]]:
 
 TABLES = {
     "handover-statements": Made("handover", handover_statements),
+    "handovers-later": Made("handover", handovers_later),
     "handovers-today": Made("handover", handovers_today),
     "handover-grades": Made("handover", handover_grades),
     "handover-downloads": Made("handover", handover_downloads),

@@ -3,7 +3,7 @@
 """Table 7.2 of Teyeb (2006) beside the download times of experiment H-1: which buffering and which
 options of TCP are the best and the worst of a handover (docs/results/handover.md).
 
-    handover_table.py FOLDER [--json FILE]        FOLDER: of ./openwip experiment H-1 H-2 --out FOLDER
+    handover_table.py FOLDER [--json FILE]        FOLDER: of ./openwip experiment H-1 H-2 H-3 --out FOLDER
 
 Grades of a row, whose mean time is compared: ++ within 1 % of the shortest, -- within 1 % of the
 longest, + shorter than the mean of the row, - longer. A row whose times all lie within 1 % is all
@@ -148,7 +148,7 @@ def main() -> int:
     if given.json:
         kept_result.write(
             given.json,
-            "./openwip experiment H-1 H-2 --time virtual --out handover && "
+            "./openwip experiment H-1 H-2 H-3 --time virtual --out handover && "
             "/usr/bin/python3 tests/bench/handover_table.py handover --json FILE",
             result,
         )
