@@ -131,9 +131,46 @@ void wired_link::advance(std::int64_t now_ns) {
         hand_over({p.data, p.tag, p.offered_ns, p.due_ns});
         statistics_.queued.take(p.data.size());
         statistics_.out.add(p.data.size());
-        if (spare_.size() < most_spare) spare_.push_back(std::move(p.data));
+        keep_buffer(p.data);
         queue_.pop_front();
     }
+}
+
+void wired_link::set_line(double rate_kbps, double delay_ms) {
+    wired_config changed = config_;
+    changed.rate_kbps = rate_kbps;
+    changed.delay_ms = delay_ms;
+    reconfigure(changed);
+}
+
+void wired_link::withdraw(std::int64_t now_ns, const sink& take) {
+    while (!queue_.empty()) {
+        waiting p = std::move(queue_.front());
+        queue_.pop_front();
+        statistics_.queued.take(p.data.size());
+        statistics_.in.take(p.data.size());
+        take({p.data, p.tag, p.offered_ns, p.due_ns});
+        keep_buffer(p.data);
+    }
+    on_line_.clear();
+    free_ns_ = now_ns;
+    free_rest_ = 0;
+    if (waiting_.empty()) return;
+    // None of those that have not been on the line is dropped on its way out.
+    const queue_config discipline = waiting_.config();
+    queue_config plain = discipline;
+    plain.kind = queue_kind::drop_tail;
+    waiting_.reconfigure(plain);
+    for (queued_packet p; waiting_.pop(now_ns, p); waiting_.recycle(std::move(p))) {
+        statistics_.queued.take(p.bytes());
+        statistics_.in.take(p.bytes());
+        take({p.data, p.tag, p.came_ns, now_ns});
+    }
+    waiting_.reconfigure(discipline);
+}
+
+void wired_link::keep_buffer(std::vector<std::uint8_t>& data) {
+    if (spare_.size() < most_spare) spare_.push_back(std::move(data));
 }
 
 link_sums wired_link::sums() const {

@@ -25,7 +25,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "port/packet_link.h"
+#include "port/packet_line.h"
 #include "queue/packet_queue.h"
 #include "types/setting_limits.h"
 
@@ -62,13 +62,16 @@ struct wired_statistics {
     packets_bytes in, out, queued, lost, refused, managed, not_held;
 };
 
-class wired_link final : public packet_link {
+class wired_link final : public packet_line {
 public:
     // `purpose` tells apart links that share a seed. Throws as check() does.
     wired_link(const wired_config& config, std::uint32_t purpose);
 
     // From the next packet on, but for the seed. Throws as check() does.
     void reconfigure(const wired_config& config);
+
+    void set_line(double rate_kbps, double delay_ms) override;
+    void withdraw(std::int64_t now_ns, const sink& take) override;
 
     bool offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag = 0) override;
     void advance(std::int64_t now_ns) override;
@@ -97,6 +100,7 @@ private:
     }
     void start(std::int64_t at_ns);
     void forget_left(std::int64_t now_ns);
+    void keep_buffer(std::vector<std::uint8_t>& data);
 
     wired_config config_;
     std::int64_t delay_ns_ = 0;

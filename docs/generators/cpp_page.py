@@ -22,6 +22,7 @@ ROOMS = {
     "mac/relay": "Relays: TCP-L, delay injection",
     "mac/umts": "UMTS bearers",
     "mac/wlan": "802.11b",
+    "mac/handover": "Handovers between networks",
     "channels/yaml": "Channel definitions as text",
     "channels/sample": "Channel models of samples",
     "channels/mix": "Mixing of several radios",

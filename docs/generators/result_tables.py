@@ -292,7 +292,60 @@ def packages(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+# --- tests/bench/handover_table.py: ./openwip experiment H-1 ---
+
+
+def statements_of(data: dict[str, Any], experiment: str, says: str) -> list[list[str]]:
+    rows = [["", says, "we measured", "holds"]]
+    for s in data["statements"]:
+        if s["experiment"] == experiment:
+            rows.append([s["source"], s["says"], s["measured"] or "-", s["holds"]])
+    return rows
+
+
+def handover_statements(data: dict[str, Any]) -> list[list[str]]:
+    return statements_of(data, "H-1", "the text says")
+
+
+def handovers_later(data: dict[str, Any]) -> list[list[str]]:
+    return statements_of(data, "H-3", "the text says")
+
+
+def handovers_today(data: dict[str, Any]) -> list[list[str]]:
+    return statements_of(data, "H-2", "expected")
+
+
+HANDOVER_CELLS = [f"{b} {o}" for b in ("NB", "IB", "FB") for o in ("ordinary", "Eifel", "SACK")]
+
+
+def handover_grades(data: dict[str, Any]) -> list[list[str]]:
+    """A cell has the text's grade; where ours is another one, that stands behind it."""
+    rows = [["delay", "handover", *HANDOVER_CELLS]]
+    for r in data["rows"]:
+        cells = [
+            text if ours == text else f"{text} (here {ours})"
+            for ours, text in zip(r["ours"], r["text"])
+        ]
+        rows.append([f"{r['delay_s']} s", r["channel"].replace("-", " to "), *cells])
+    return rows
+
+
+def handover_downloads(data: dict[str, Any]) -> list[list[str]]:
+    rows = [["delay", "handover", *HANDOVER_CELLS]]
+    for r in data["rows"]:
+        rows.append(
+            [f"{r['delay_s']} s", r["channel"].replace("-", " to ")]
+            + [f"{t:.2f}" for t in r["times_s"]]
+        )
+    return rows
+
+
 TABLES = {
+    "handover-statements": Made("handover", handover_statements),
+    "handovers-later": Made("handover", handovers_later),
+    "handovers-today": Made("handover", handovers_today),
+    "handover-grades": Made("handover", handover_grades),
+    "handover-downloads": Made("handover", handover_downloads),
     "curve-targets": Made("curves", targets),
     "predictors": Made("curves", predictors),
     "spectra": Made("curves", spectra),

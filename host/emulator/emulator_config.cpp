@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 
@@ -261,6 +262,41 @@ umts::cell_config umts_cell_from(const config::settings& s,
     return c;
 }
 
+// The texts of the networks, of places among them and of chains (handover/handover_config.h).
+hetnet::handover_config handover_from(const config::settings& s,
+                                      const config::emulator_configuration& all) {
+    const auto& v = all.hetnet;
+    hetnet::handover_config c;
+    const auto read = [&s](const char* key, auto of_text) {
+        try {
+            of_text();
+        } catch (const std::invalid_argument& e) {
+            throw s.refuse(key, e.what());
+        }
+    };
+    read(name::hetnet_networks, [&] { c.networks = hetnet::networks_of(v.networks); });
+    if (v.network != "first")
+        read(name::hetnet_network, [&] { c.first = hetnet::place_of(v.network, c.networks); });
+    using hetnet::buffering;
+    c.keep =
+        config::translated(v.buffering, buffering::none, buffering::intermediate, buffering::full);
+    c.delay_s = v.delay_s;
+    read(name::hetnet_plan, [&] { c.plan = hetnet::plan_of(v.plan, c.networks); });
+    c.network_timer_s = v.network_timer_s;
+    c.state_timer_ms = v.state_timer_ms;
+    read(name::hetnet_network_chain, [&] {
+        c.network_chain = hetnet::matrix_of(v.network_chain, c.networks.size());
+        hetnet::check_network_chain(c);
+    });
+    read(name::hetnet_state_chain, [&] {
+        c.state_chains = hetnet::state_chains_of(v.state_chain, c.networks);
+        hetnet::check_state_chains(c);
+    });
+    c.held_mb = v.held_mb;
+    c.seed = all.seed;
+    return c;
+}
+
 channel_config channel_from(const config::channel_settings& v) {
     channel_config c;
     c.model = v.model;
@@ -308,7 +344,7 @@ emulator_config translate(config::settings& s) {
     c.server = interface_from(v.server, v.tun.mtu);
     c.cell.cell.users = v.terminals;
     c.kind = config::translated(v.link.kind, link_kind::ofdm, link_kind::umts, link_kind::wlan,
-                                link_kind::wire);
+                                link_kind::hetnet, link_kind::wire);
     c.bearer = bearer_from(s, v);
     c.umts_cell = umts_cell_from(s, v);
     c.spike_ms = v.umts.spike_ms;
@@ -343,6 +379,7 @@ emulator_config translate(config::settings& s) {
                                               eight_points::cross, eight_points::rectangle);
     c.channel = channel_from(v.channel);
     wlan_from(s, v.wlan, c);
+    c.handover = handover_from(s, v);
     delay_injection_from(v.delay_injection, c);
     return c;
 }

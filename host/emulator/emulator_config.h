@@ -13,6 +13,7 @@
 #include "cell/emulated_cell.h"
 #include "config/schema.h"
 #include "extension/link_rules.h"
+#include "handover/handover_config.h"
 #include "packet/attempt_models.h"
 #include "packet/wired_link.h"
 #include "relay/delay_rule.h"
@@ -37,7 +38,7 @@ struct interface_config {
 };
 
 // The link that carries the packets between the interfaces (link.kind).
-enum class link_kind : std::uint8_t { ofdm, umts, wlan, wire };
+enum class link_kind : std::uint8_t { ofdm, umts, wlan, hetnet, wire };
 
 struct wlan_path_config {
     wlan::wlan_config cell;
@@ -56,6 +57,7 @@ struct emulator_config {
     emulation_config cell;
     extension::link_rules_config rules;  // of the OFDM cell
     wlan_path_config wlan;
+    hetnet::handover_config handover;
     // Injected delay of acknowledgements on their way to the terminals, and to the server.
     delay_injection_config delay_down, delay_up;
     channel_config channel;

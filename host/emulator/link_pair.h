@@ -42,11 +42,16 @@ public:
     // have no journal.
     using packet_fn = std::function<void(const packet_record&, int user)>;
     virtual void follow_packets(const packet_fn& /*take*/) {}
-    // The keys of live settings that held for some time which is over now: they are 0 again.
-    virtual std::vector<std::string> ended(std::int64_t /*now_ns*/) const { return {}; }
+    // The live settings that have another value now than they were given: one that held for some
+    // time which is over, the network of a terminal that has moved by itself.
+    struct moved_setting {
+        std::string key, value;
+    };
+    virtual std::vector<moved_setting> moved_settings(std::int64_t /*now_ns*/) { return {}; }
 };
 
 std::unique_ptr<link_pair> make_umts_links(const emulator_config& config);
+std::unique_ptr<link_pair> make_hetnet_path(const emulator_config& config);
 std::unique_ptr<link_pair> make_wlan_path(const emulator_config& config);
 
 // By link.kind, which is not ofdm.

@@ -103,10 +103,12 @@ void link_process::follow_packets() {
 // where the link has one.
 bool link_process::of_the_link(const std::string& key) const {
     const bool wlan = config.kind == link_kind::wlan, umts = config.kind == link_kind::umts;
+    const bool hetnet = config.kind == link_kind::hetnet;
     if (starts_with_any(key, {"telemetry.", "delay_injection."})) return true;
-    if (starts_with_any(key, {"to_base.", "from_base."})) return !umts;
+    if (starts_with_any(key, {"to_base.", "from_base."})) return !umts && !hetnet;
     if (key == config::name::channel_snr_db || key == config::name::channel_speed_kmh) return wlan;
-    return (wlan && key.starts_with("wlan.")) || (umts && key.starts_with("umts."));
+    return (wlan && key.starts_with("wlan.")) || (umts && key.starts_with("umts.")) ||
+           (hetnet && key.starts_with("hetnet."));
 }
 
 bool link_process::configure(const std::string& yaml, station asked) {
@@ -131,9 +133,9 @@ bool link_process::configure(const std::string& yaml, station asked) {
 }
 
 void link_process::end_what_passes() {
-    const auto keys = path_->carrier->ended(now());
-    if (keys.empty()) return;
-    for (const auto& key : keys) replace(key, "0");
+    const auto moved = path_->carrier->moved_settings(now());
+    if (moved.empty()) return;
+    for (const auto& [key, value] : moved) replace(key, value);
     path_->carrier->apply(translate(settings), now());
 }
 

@@ -32,6 +32,8 @@ std::unique_ptr<link_pair> make_links(const emulator_config& config) {
             return make_umts_links(config);
         case link_kind::wlan:
             return make_wlan_path(config);
+        case link_kind::hetnet:
+            return make_hetnet_path(config);
         default:
             return std::make_unique<wire>(config);
     }

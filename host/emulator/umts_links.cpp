@@ -81,7 +81,7 @@ public:
     void apply(const emulator_config& wanted, std::int64_t now_ns) override;
     void watch_pdus(const pdu_fn& watch) override;
     void follow_packets(const packet_fn& take) override;
-    std::vector<std::string> ended(std::int64_t now_ns) const override;
+    std::vector<moved_setting> moved_settings(std::int64_t now_ns) override;
 
 private:
     // One that was asked for at a moment.
@@ -181,11 +181,11 @@ void umts_links::follow_packets(const packet_fn& take) {
     journals_ = std::move(journals);
 }
 
-std::vector<std::string> umts_links::ended(std::int64_t now_ns) const {
-    std::vector<std::string> keys;
+std::vector<link_pair::moved_setting> umts_links::moved_settings(std::int64_t now_ns) {
+    std::vector<moved_setting> moved;
     for (const passing* p : {&spike_, &outage_})
-        if (p->over(now_ns)) keys.emplace_back(p->key);
-    return keys;
+        if (p->over(now_ns)) moved.push_back({p->key, "0"});
+    return moved;
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ void main_window::add_views() {
     views_.push_back(new spectrum_view(model, axis_));
     for (auto* make :
          {make_modulation_histogram, make_retransmission_histogram, make_distribution_view,
-          make_fader_view, make_injection_view, make_event_view})
+          make_fader_view, make_injection_view, make_handover_view, make_event_view})
         views_.push_back(make(model, axis_));
     views_.push_back(new controls_view(session_, axis_));
     for (view* v : views_) {
@@ -96,7 +96,10 @@ void main_window::arrange() {
          {"prediction_error"},
          {"modulation", "allocation"},
          {"arq_outcome"}},
-        {{"goodput"}, {"packet_delay"}, {"queue", "bearer", "delay_injection"}, {"tcp"}},
+        {{"goodput"},
+         {"packet_delay"},
+         {"queue", "bearer", "handover", "delay_injection"},
+         {"tcp"}},
         {{"constellation"},
          {"channel", "spectrum", "delay_distribution", "fader"},
          {"modulation_histogram", "arq_histogram"},

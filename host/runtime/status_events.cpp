@@ -48,6 +48,7 @@ void status_events::compare(const openwip::control::MacStatus& s, slot now) {
     grew(Event::ERROR, "late", "overflows", r.overflows(), now);
     grew(Event::WARNING, "malformed", "messages", s.malformed_messages(), now);
     grew(Event::INFO, "drop", "frames_given_up", s.base().frames_given_up(), now);
+    if (s.role() == "base") grew(Event::INFO, "handover", "begun", s.mobility().handovers(), now);
     compared();
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "wire/flow_fields.h"
 
+#include <algorithm>
+
 #include "wire/ip_header.h"
 
 namespace wip {
@@ -35,6 +37,21 @@ flow_fields read_flow_fields(std::span<const std::uint8_t> packet) noexcept {
         f.tcp_sequence = static_cast<std::uint32_t>(word_at(packet, header + 4)) << 16 |
                          word_at(packet, header + 6);
     return f;
+}
+
+std::size_t application_bytes(std::span<const std::uint8_t> packet) noexcept {
+    const auto ip = read_ip_header(packet);
+    if (!ip) return 0;
+    std::size_t headers = ip->header_bytes;
+    const flow_fields f = read_flow_fields(packet);
+    // A later fragment has no ports.
+    if (f.source_port != 0 || f.destination_port != 0) {
+        if (f.protocol == udp) headers += 8;
+        if (f.protocol == tcp)
+            headers += packet.size() > headers + 12 ? (packet[headers + 12] >> 4) * 4U : 20U;
+    }
+    const std::size_t end = std::min(packet.size(), ip->total_bytes);
+    return end > headers ? end - headers : 0;
 }
 
 }  // namespace wip

@@ -4,6 +4,7 @@
 // packet gives zeros, never an error.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -19,5 +20,9 @@ struct flow_fields {
 };
 
 flow_fields read_flow_fields(std::span<const std::uint8_t> packet) noexcept;
+
+// The bytes that a packet carries for an application: behind the TCP or UDP header, or behind the
+// IP header of other protocols and of later fragments. 0: none, or no IP packet.
+std::size_t application_bytes(std::span<const std::uint8_t> packet) noexcept;
 
 }  // namespace wip

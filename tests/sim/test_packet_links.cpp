@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cell/emulated_cell.h"
+#include "handover/handover.h"
 #include "packet/attempt_models.h"
 #include "packet/uplink_link.h"
 #include "packet/wired_link.h"
@@ -86,6 +87,20 @@ umts::bearer_config lossy_bearer(const char* profile, double core_ms) {
     c.rlc.max_dat = 2;
     c.errors_down.rate = c.errors_up.rate = 0.1;
     return c;
+}
+
+// Lines that lose packets, and a handover of 150 ms every 200 ms.
+std::shared_ptr<hetnet::handover> make_moving_terminal(hetnet::buffering keep) {
+    hetnet::handover_config c;
+    c.networks = hetnet::networks_of("a:9000/9000/7,b:3000/3000/20+2000/2000/15");
+    c.keep = keep;
+    c.delay_s = 0.15;
+    c.network_timer_s = 0.2;
+    c.state_timer_ms = 30;
+    return std::make_shared<hetnet::handover>(c, [purpose = 1U](auto) mutable {
+        return std::make_unique<packet_model::wired_link>(
+            packet_model::wired_config{.loss = 0.02, .queue_packets = 30}, purpose++);
+    });
 }
 
 struct kind {
@@ -244,6 +259,21 @@ const std::vector<kind> kinds{
      [] {
          auto b = std::make_shared<umts::bearer>(lossy_bearer("reference", 5));
          return made_link{b, &b->uplink()};
+     }},
+    {"hetnet_downlink_without_buffering", 3,
+     [] {
+         auto l = make_moving_terminal(hetnet::buffering::none);
+         return made_link{l, &l->downlink()};
+     }},
+    {"hetnet_downlink", 3,
+     [] {
+         auto l = make_moving_terminal(hetnet::buffering::intermediate);
+         return made_link{l, &l->downlink()};
+     }},
+    {"hetnet_uplink", 3,
+     [] {
+         auto l = make_moving_terminal(hetnet::buffering::full);
+         return made_link{l, &l->uplink()};
      }},
     // A packet that is no acknowledgement passes at once; held ones: test_delay_injection.cpp.
     {"delay_injection", 3, [] { return own(std::make_shared<delay_injection>(static_delay)); },

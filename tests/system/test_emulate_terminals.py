@@ -61,7 +61,7 @@ class Terminals(unittest.TestCase):
 
     def test_multicast_reaches_every_terminal_and_an_unknown_address_none(self):
         """On each kind of link, which knows nothing of addresses."""
-        for kind in ("ofdm", "umts", "wlan"):
+        for kind in ("ofdm", "umts", "wlan", "hetnet"):
 
             def workload(cell):
                 def inside(station, *argv):

@@ -108,10 +108,12 @@ class Runs(unittest.TestCase):
             "delay_injection.mode": "adaptive",
         }
         up = virtual.Plan([f"bulk 2 0 1 {SECONDS} cubic"])
+        moving = {"link.kind": "hetnet", "hetnet.plan": "2s@UMTS", "hetnet.delay_s": 0.5}
         for link, traffic, limit_bps in (
             (bearer, None, 384e3),
             (bearer | {"umts.profile": "lundsten-64"}, None, 64e3),
             (wlan, up, 5e6),
+            (moving, None, 1000e3),
         ):
             with self.subTest(link), tempfile.TemporaryDirectory() as folder:
                 packets, recorded = (
@@ -132,7 +134,10 @@ class Runs(unittest.TestCase):
                     self.assertEqual(report["verdict"]["reasons"], [])
                     self.assertGreater(report["tcp"]["goodput_bps"], 0.3 * limit_bps)
                     self.assertLess(report["tcp"]["goodput_bps"], limit_bps)
-                    if link is wlan:
+                    if link is moving:
+                        self.assertEqual(report["mobility"]["handovers"], 1)
+                        self.assertEqual(report["mobility"]["handing_over_s"], 0.5)
+                    elif link is wlan:
                         self.assertGreater(report["emulator"]["delay_injection"]["held"], 0)
                         self.assertGreater(report["emulator"]["wlan"][2]["failed"], 0)
                         # The second station has sent; what each has is what all have.

@@ -83,6 +83,8 @@ class Link(TypedDict):
     window_stalls: int
     retransmission_histogram: list[int]
     modulation_histogram: list[int]
+    # Mean rate of the lines of a terminal that moves between networks; 0: the link has none.
+    line_bps: float
 
 
 class Count(NamedTuple):

@@ -335,6 +335,8 @@ void session_model::push_base(history& to, std::int64_t slot,
                    d.held_ms(), d.pdelay_ms(), d.threshold_ms(), d.delay_ms()};
     const auto& b = s.bearer();
     p.bearer = {b.window_used(), b.sdus_held(), b.retransmissions(), b.polls()};
+    const auto& m = s.mobility();
+    p.mobility = {m.rate_bps() * 1e-3, m.waiting_packets(), m.handing_over()};
     to.base_points.push(p);
 }
 

@@ -65,6 +65,11 @@ struct base_point {
         std::int64_t window = 0;
         std::uint64_t held = 0, retransmissions = 0, polls = 0;
     } bearer{};
+    struct networks {  // of a terminal that moves between them; no rate: it does not
+        double rate_kbps = 0;
+        std::uint64_t waiting = 0;
+        bool handing_over = false;
+    } mobility{};
 };
 struct terminal_point {
     std::int64_t slot = 0;

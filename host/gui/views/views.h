@@ -12,6 +12,7 @@ view* make_distribution_view(const session_model& model, slot_axis& axis);
 view* make_event_view(const session_model& model, slot_axis& axis);
 view* make_fader_view(const session_model& model, slot_axis& axis);
 view* make_goodput_view(const session_model& model, slot_axis& axis);
+view* make_handover_view(const session_model& model, slot_axis& axis);
 view* make_injection_view(const session_model& model, slot_axis& axis);
 view* make_modulation_histogram(const session_model& model, slot_axis& axis);
 view* make_queue_view(const session_model& model, slot_axis& axis);

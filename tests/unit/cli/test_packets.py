@@ -107,19 +107,25 @@ class Lines(unittest.TestCase):
         answers = {
             "link: {kind: umts}": None,
             "link: {kind: wlan}": "wlan",
+            "link: {kind: hetnet}": "hetnet",
             "link: {bins: 25}": "ofdm",
         }
         for yaml, kind in answers.items():
             status = unittest.mock.Mock(return_value=unittest.mock.Mock(effective_yaml=yaml))
             with unittest.mock.patch.object(packets.control.Control, "status", status):
-                for way, pdu, asked in (("up", 4, "--way up"), ("both", 4, "--pdu 4")):
+                for way, pdu, asked, valid in (
+                    ("up", None, "--way up", "umts or hetnet"),
+                    ("up", 4, "--way up", "umts"),
+                    ("both", 4, "--pdu 4", "umts"),
+                ):
                     Given.way, Given.pdu = way, pdu
-                    if kind is None:
+                    if kind is None or kind in valid:
                         packets.refuse_without_bearer(Given, Link)
                         continue
                     with self.assertRaisesRegex(
                         BadInput,
-                        f"{asked}: the link of cell 'x' is {kind}; valid with emulate --link umts",
+                        f"{asked}: the link of cell 'x' is {kind}; valid with emulate --link"
+                        f" {valid}$",
                     ):
                         packets.refuse_without_bearer(Given, Link)
                 Given.way, Given.pdu = "down", None

@@ -26,6 +26,7 @@ applications, senders, stations = (
     bench("demo_and_stations"),
 )
 westwood = bench("westwood_estimate")
+handovers = bench("handover_table")
 
 
 class WestwoodEstimate(unittest.TestCase):
@@ -402,6 +403,71 @@ class Applications(unittest.TestCase):
                 ),
             ):
                 self.assertEqual(applications.main(), code)
+
+
+class HandoverTable(unittest.TestCase):
+    """Table 7.2: grades of a row, and rows that agree in the best and the worst."""
+
+    FASTEST = 10.0
+
+    def folder(self, at, text):
+        """Download times that have the text's grades, but for a number of rows that are all the
+        same."""
+        times = {"++": self.FASTEST, "+": 12.0, "-": 18.0, "--": 20.0}
+        rows = ["channel,buffering,handover_delay_s,timestamps,sack,metric,mean,half_interval_95,"]
+        rows[0] += "realisations"
+        for (delay, channel), grades in text.items():
+            grades = iter(grades.split())
+            for buffering in handovers.BUFFERING:
+                for timestamps, sack in handovers.OPTIONS.values():
+                    rows.append(
+                        f"{channel},{buffering},{delay}.0,{timestamps},{sack},download_s,"
+                        f"{times[next(grades)]},0.1,3"
+                    )
+        pathlib.Path(at, "H-1.means.csv").write_text("\n".join(rows) + "\n")
+        experiment = {"realisations": 3, "counts": {"runs": 2, "valid": 2}, "statements": []}
+        pathlib.Path(at, "comparison.json").write_text(
+            json.dumps({"experiments": {"H-1": experiment}})
+        )
+
+    def code(self, text):
+        with tempfile.TemporaryDirectory() as at, contextlib.redirect_stdout(io.StringIO()) as said:
+            self.folder(at, text)
+            with unittest.mock.patch.object(sys, "argv", ["handover_table", at]):
+                code = handovers.main()
+        return code, said.getvalue().splitlines()[-1]
+
+    def test_grades_are_by_the_best_the_worst_and_the_mean_of_a_row(self):
+        self.assertEqual(
+            handovers.grades([10, 10.05, 20, 30, 29.9, 14, 15]),
+            ["++", "++", "-", "--", "--", "+", "+"],
+        )
+        self.assertEqual(handovers.grades([10, 10.05]), ["++", "++"])
+        for ours, text, agree in (
+            (["++", "--"], ["++", "--"], True),
+            (["+", "--"], ["++", "--"], False),
+            (["++", "-"], ["++", "--"], False),
+            (["+", "+"], ["+", "-"], True),
+        ):
+            self.assertEqual(handovers.extremes_agree(ours, text), agree)
+
+    def test_it_agrees_with_the_text_and_with_nothing_else(self):
+        code, said = self.code(handovers.TEXT)
+        self.assertEqual(said, "best and worst agree in 14 of 14 rows, 126 of 126 cells within 1")
+        self.assertEqual(code, 0)
+        turned = {"++": "--", "--": "++", "+": "-", "-": "+"}
+        other = {
+            row: " ".join(turned[g] for g in grades.split())
+            for row, grades in handovers.TEXT.items()
+        }
+        code, said = self.code(other)
+        self.assertEqual(code, 1)
+        self.assertTrue(said.startswith("best and worst agree in 0 of 14 rows"), said)
+
+    def test_a_row_that_is_not_there_is_named(self):
+        some = dict(list(handovers.TEXT.items())[1:])
+        with self.assertRaisesRegex(SystemExit, "has no download_s of WLAN-UMTS"):
+            self.code(some)
 
 
 if __name__ == "__main__":

@@ -147,6 +147,21 @@ class Shipped(unittest.TestCase):
             yaml.safe_load((TOP / "channels/profiles/attenuator.yaml").read_text())["attenuator"],
         )
 
+    def test_a_download_with_a_handover_is_planned_as_table_7_1_says(self):
+        e = options.load(TOP, ["H-1"], "full", "virtual")[0]
+        self.assertEqual(len(e.points), 4 * 3 * 4 * 2 * 2)
+        for point in e.points:
+            spec = e.run(point, 1).spec
+            cell, work = spec["emulator"], spec["workload"]
+            networks = cell["hetnet.networks"].split(",")
+            begins = cell["hetnet.network"]
+            (other,) = set(networks) - {begins}
+            self.assertEqual(dict(point.settings)["channel"], f"{begins}-{other}")
+            self.assertEqual(cell["hetnet.plan"], f"{2**20 // 2}B@{other}")
+            self.assertEqual(work["window_bytes"], 65535)
+            self.assertEqual(work["tcp"]["sysctl"]["tcp_window_scaling"], 0)
+            self.assertAlmostEqual(work["flows"][0]["kb"] * 1000, 2**20, delta=500)
+
     def test_experiments_of_802_11_are_planned_in_virtual_time_and_not_among_all(self):
         names = sorted(p.stem for p in (TOP / "flowgraphs/scenarios/wlan").glob("D-*.yaml"))
         of_ns3 = ["D-ns2", "D-senders-2003"]

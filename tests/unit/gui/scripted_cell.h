@@ -200,6 +200,23 @@ public:
         publish("base", "status", base);
         publish("terminal", "status", terminal);
     }
+    // A terminal at 1000 kbit/s, in a handover between slot 6000 and 9000, then at 384 kbit/s.
+    void say_networks(std::int64_t slot) {
+        message base;
+        base.set_slot(slot);
+        base.mutable_mac()->set_role("base");
+        base.mutable_mac()->set_slot(slot);
+        auto& m = *base.mutable_mac()->mutable_mobility();
+        const bool during = slot >= 6000 && slot < 9000;
+        m.set_network(slot < 9000 ? "WLAN" : "UMTS");
+        m.set_destination(slot < 6000 ? "WLAN" : "UMTS");
+        m.set_handing_over(during);
+        m.set_handovers(slot < 6000 ? 0 : 1);
+        m.set_handing_over_s(slot < 6000 ? 0 : during ? (slot - 6000) / 1500.0 : 2);
+        m.set_waiting_packets(during ? 7 : 0);
+        m.set_rate_bps(slot < 9000 ? 1000e3 : 384e3);
+        publish("base", "status", base);
+    }
     void say_verdict(std::int64_t slot, bool valid = true,
                      const std::vector<std::string>& reasons = {"late: 3 slots missed their time"},
                      const std::string& command = "demo") {

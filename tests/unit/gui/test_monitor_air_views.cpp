@@ -292,6 +292,30 @@ private Q_SLOTS:
         QVERIFY(lines_of(v).contains("15000,10,60,12,500,100"));
     }
 
+    void networks_have_their_rates_and_what_waits_or_are_not_there() {
+        world w;
+        auto& v = w.of("handover");
+        w.picture("handover");
+        QVERIFY(v.words().isEmpty() && v.csv().isEmpty());
+        for (std::int64_t slot = 150; slot <= 7500; slot += 150) w.cell.say_networks(slot);
+        QVERIFY(w.settle());
+        QCOMPARE(v.words(), QString("WLAN to UMTS; 1 handovers, 1.0 s of them"));
+        for (std::int64_t slot = 7650; slot <= 15'000; slot += 150) w.cell.say_networks(slot);
+        QVERIFY(w.settle());
+        const QImage image = w.picture("handover");
+        QCOMPARE(v.words(), QString("UMTS; 1 handovers, 2.0 s of them"));
+        const auto& rate = *w.of("handover", "rate").data();
+        QCOMPARE(rate.size(), 100);
+        QCOMPARE(rate.at(0)->value, 1000.0);
+        QCOMPARE(rate.at(45)->value, 0.0);
+        QCOMPARE(rate.at(99)->value, 384.0);
+        QCOMPARE(w.of("handover", "waiting").data()->at(45)->value, 7.0);
+        QVERIFY(count_row(image, w.plot("handover").yAxis->coordToPixel(1000), series_colour(0)) >
+                30);
+        QVERIFY(lines_of(v).contains("7500,5,1000,1,7"));
+        QVERIFY(lines_of(v).contains("15000,10,384,0,0"));
+    }
+
     void where_there_is_no_spectrum_it_is_said_why() {
         world w;
         auto& v = w.of<spectrum_view>("spectrum");

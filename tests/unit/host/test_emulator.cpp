@@ -90,10 +90,12 @@ TEST(EmulatorConfig, WhatPassesMayBeginWithTheRun) {
     EXPECT_TRUE(ofdm.cell.dark(slot(0)) && ofdm.cell.dark(slot(149)) && !ofdm.cell.dark(slot(150)));
     s.merge_assignment("link.kind=umts");
     const auto umts = make_links(translate(s));
-    EXPECT_TRUE(umts->ended(999'999'999).empty());
+    EXPECT_TRUE(umts->moved_settings(999'999'999).empty());
     // Another setting, later, does not begin it again.
     umts->apply(translate(s), 5'000'000'000);
-    EXPECT_EQ(umts->ended(5'000'000'000), std::vector<std::string>{"umts.spike_ms"});
+    const auto moved = umts->moved_settings(5'000'000'000);
+    ASSERT_EQ(moved.size(), 1U);
+    EXPECT_EQ(moved[0].key + '=' + moved[0].value, "umts.spike_ms=0");
 }
 
 TEST(EmulatorConfig, ABlackoutIsSeenThreeSlotsLateHoweverLongTheLoopIs) {

@@ -75,6 +75,7 @@ ALLOWED = {
     "mac/relay": {"types", "port", "wire"},
     "mac/link": MAC,
     "mac/wlan": {"types", "port", "journal"},
+    "mac/handover": {"types", "port", "wire", "journal"},
     # Another link behind the packet port.
     "mac/umts": {"types", "port", "wire", "journal"},
     "channels/sample": {"types"},
@@ -116,6 +117,7 @@ ALLOWED = {
             "cell",
             "extension",
             "umts",
+            "handover",
             "packet",
             "profiles",
             "relay",

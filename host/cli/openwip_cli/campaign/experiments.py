@@ -15,7 +15,8 @@ from .plan import Experiment
 from .settings import Over
 
 SETS = {"all": ".*", "chapter6": "[ABC][0-9]+"}  # names of several experiments, which those are
-PLACES = ("", "../wlan")  # in folder(): those of `all`, those of 802.11 (D-*)
+# In folder(): those of `all`, those of 802.11 (D-*), of handovers (H-*).
+PLACES = ("", "../wlan", "../handover")
 
 
 def folder(top: pathlib.Path) -> pathlib.Path:
@@ -32,7 +33,8 @@ def known(top: pathlib.Path, places: Sequence[str] = PLACES[:1]) -> list[str]:
 
 
 def time_of(top: pathlib.Path, name: str) -> str:
-    """That a file asks for; of 802.11, which goes without the clock, the usual one."""
+    """That a file asks for; elsewhere than in folder(), where all goes without the clock, the usual
+    one."""
     path = path_of(top, name) or top
     return str(read_tree(path).get("time", "real" if path.parent == folder(top) else "virtual"))
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..cell import cell as cells
 from ..machine import placement, scratch
 from ..machine.places import Places
-from ..measure import packet_rtt
+from ..measure import packet_rtt, time_sequence
 from ..programs import flow_program
 from ..runs import emulate, virtual
 from ..settings.emulator import NAME, scenario_of
@@ -68,17 +68,26 @@ def run(
         work["kind"] == "flows" and sum(f["kb"] * f["times"] for f in work["flows"]) <= MOST_KB
     )
     trips: list[float] = []
+    sequence = time_sequence.Sequence()
     with scratch.folder() as folder:
         packets = str(folder / "packets.pcap") if each_rtt else None
         report = virtual.run(scenario, places, plan, packets, progress, slot_path)
         if packets:
             trips = [t for flow in packet_rtt.of_capture(packets).values() for t in flow]
+            if report.get("mobility"):
+                sequence = time_sequence.of_capture(packets)
     if add_result(report, work, result_of, TOOL):
         if trips:
             report["workload"]["packet_rtt"] = {
                 "segments": len(trips),
                 "mean_ms": round(statistics.fmean(trips), 3),
             }
+        if sequence.sent:
+            # The capture has the clock of the link.
+            report["workload"]["handovers"] = [
+                time_sequence.around(sequence, h["began_s"], h["over_s"])
+                for h in report["mobility"]["latest"]
+            ]
         if plan.afterwards:
             report["workload"]["queue"] = report["programs"][-1]["said"]
         if plan.sysctls:

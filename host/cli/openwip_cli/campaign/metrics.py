@@ -111,6 +111,18 @@ def _bearer(over: str, under: str | None = None) -> Reading:
     return read
 
 
+def _handover(key: str) -> Reading:
+    """Of the first handover of a run."""
+    return lambda r, *_: r["workload"]["handovers"][0][key]
+
+
+def _again_after(r: Report, _: object, number: str) -> float:
+    """IndexError: there were fewer."""
+    if not int(number):
+        raise BadInput("metric again_after_s:0: valid: again_after_s:1 for the first one")
+    return float(r["workload"]["handovers"][0]["again_s"][int(number) - 1])
+
+
 METRICS: dict[str, tuple[str, Reading]] = {
     "goodput_mbps": ("TCP throughput (Mbit/s)", lambda r, *_: r["workload"]["goodput_bps"] / 1e6),
     "tcp_retransmits": ("retransmitted TCP segments", lambda r, *_: r["workload"]["retransmits"]),
@@ -176,6 +188,23 @@ METRICS: dict[str, tuple[str, Reading]] = {
         "first retransmission of TCP, where there is one (s)",
         _flow("first_retransmission_s"),
     ),
+    "rtt_before_s": ("round trip before the handover (s)", _handover("rtt_s")),
+    "again_after_s": (
+        "nth retransmission of TCP after the beginning of the handover (s)",
+        _again_after,
+    ),
+    "idle_after_s": (
+        "silence of the sender after the end of the handover (s)",
+        _handover("idle_s"),
+    ),
+    "longest_idle_s": (
+        "longest silence of the sender from the end of the handover on (s)",
+        _handover("longest_idle_s"),
+    ),
+    "recovered_s": (
+        "from the end of the handover until all that was on the way is acknowledged (s)",
+        _handover("recovered_s"),
+    ),
     "send_window": ("mean send window (segments)", _flow("window")),
     "send_window_varies": (
         "deviation of the send window (share of its mean)",
@@ -213,7 +242,8 @@ METRICS: dict[str, tuple[str, Reading]] = {
 # The argument after the colon, for metrics that have one.
 WHOLE = r"\d+"
 ARGUMENTS = dict.fromkeys(
-    ("retransmission_share", "done_within", "modulation_share", "station_mbps"), WHOLE
+    ("retransmission_share", "done_within", "modulation_share", "station_mbps", "again_after_s"),
+    WHOLE,
 ) | dict.fromkeys(("voip_within", "voip_quantile"), r"\d+(\.\d+)?")
 
 

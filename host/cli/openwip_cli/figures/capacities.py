@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..air import CRC_BITS, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
-from ..shapes import Capacity, Change, MacStatus
+from ..shapes import Capacity, Change, Link, MacStatus
 from .live_changes import ABOUT_THE_LINK
 
 MTU = 1500
@@ -103,10 +103,12 @@ def wlan_capacity(
     }
 
 
-def capacity_of(scenario: Any, histogram: Sequence[int], mss: int, base: MacStatus) -> Capacity:
+def capacity_of(scenario: Any, link: Link, mss: int, base: MacStatus) -> Capacity:
     """`base`: the base station's status."""
     if base.bearer.rate_bps:
         return bearer_capacity(base.bearer.rate_bps, mss, len(base.users))
+    if base.HasField("mobility"):
+        return mobile_capacity(link["line_bps"], mss)
     if scenario.values.get("link.kind") == "wlan":
         return wlan_capacity(
             float(scenario["wlan.rate_mbps"]),
@@ -118,7 +120,7 @@ def capacity_of(scenario: Any, histogram: Sequence[int], mss: int, base: MacStat
     return capacity(
         scenario["link.bins"],
         scenario["link.modulation"],
-        histogram,
+        link["modulation_histogram"],
         mss,
         scenario["link.packing"] == "on",
         crc_bits(scenario.values.get("link.profile")),
@@ -137,6 +139,21 @@ def bearer_capacity(rate_bps: float, mss: int, users: int) -> Capacity:
             "payload = profile = the"
             f" {f'rate of all {users} bearers together' if users else 'rate of the bearer'}; TCP"
             f" payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP headers a packet)"
+        ],
+    }
+
+
+def mobile_capacity(rate_bps: float, mss: int) -> Capacity:
+    """The same of a terminal that moves between networks: the mean rate of the lines."""
+    return {
+        "payload_bps": rate_bps,
+        "profile_bps": rate_bps,
+        "tcp_payload_bps": rate_bps * mss / MTU,
+        "bits_per_symbol": 0.0,
+        "how": [
+            "payload = profile = the mean rate of the networks where the terminal was meanwhile, 0"
+            f" during handovers; TCP payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP"
+            " headers a packet)"
         ],
     }
 

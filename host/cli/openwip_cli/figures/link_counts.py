@@ -32,6 +32,8 @@ def link_interval(before: MacStatus, after: MacStatus) -> Link:
         return [new[i] - old[i] for i in range(length)]
 
     bits = b.payload_bits_acknowledged - a.payload_bits_acknowledged
+    slots = max(1, after.slot - before.slot)
+    line = after.mobility.mean_rate_bps * after.slot - before.mobility.mean_rate_bps * before.slot
     return {
         "goodput_bps": bits / seconds if seconds > 0 else 0.0,
         "seconds": seconds,
@@ -49,4 +51,5 @@ def link_interval(before: MacStatus, after: MacStatus) -> Link:
             a.retransmission_histogram, b.retransmission_histogram, 31
         ),
         "modulation_histogram": differences(a.modulation_histogram, b.modulation_histogram, 9),
+        "line_bps": line / slots,
     }

@@ -90,6 +90,22 @@ def injection_words(d: dict[str, Any]) -> str:
     )
 
 
+def mobility_lines(m: dict[str, Any]) -> list[str]:
+    """`m`: of emulate.mobility_report()."""
+    rate = m["mean_rate_bps"]
+    last = [
+        f"    at {h['began_s']:.3f} s from {h['from']} to {h['to']}, for"
+        f" {h['over_s'] - h['began_s']:.3f} s"
+        for h in m["latest"]
+    ]
+    return [
+        f"  networks     {m['handovers']} handovers, {m['handing_over_s']:.3f} s of them,"
+        f" {m['state_changes']} changes of state; at the end in {m['destination']}; mean rate"
+        f" {rate['down'] / 1e3:.0f} kbit/s down, {rate['up'] / 1e3:.0f} up",
+        *last,
+    ]
+
+
 def emulator_lines(r: dict[str, Any]) -> list[str]:
     e, late = r["emulator"], r["emulator"].get("release_us")
     d, lines = e.get("delay_injection"), []
@@ -104,6 +120,8 @@ def emulator_lines(r: dict[str, Any]) -> list[str]:
     channel = (
         bearer_lines(r["bearer"])
         if r.get("bearer")
+        else mobility_lines(r["mobility"])
+        if r.get("mobility")
         else (
             []
             if e.get("wlan")

@@ -287,6 +287,7 @@ class EmulatorRun(MeasuredRun):
                     }
                 ),
                 "bearer": bearer_report(base, terminal),
+                "mobility": mobility_report(base, terminal),
                 "split_tcp": getattr(self.cell, "found", None),
                 "users": users_of(base, terminal),
                 "effective": {"emulator": base.effective_yaml},
@@ -321,6 +322,26 @@ def bearer_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] 
     return {
         way: link_counts.counts_of(status.bearer, "")
         for way, status in (("down", base), ("up", terminal))
+    }
+
+
+def mobility_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] | None:
+    """The networks of a terminal that moves between them; nothing: the link is no such one."""
+    if not base.HasField("mobility"):
+        return None
+    said = base.mobility
+    return {
+        "network": said.network,
+        "destination": said.destination,
+        "handovers": said.handovers,
+        "state_changes": said.state_changes,
+        "handing_over_s": said.handing_over_s,
+        "application_bytes": said.application_bytes,
+        "latest": [link_counts.counts_of(one, "") for one in said.latest],
+        "mean_rate_bps": {
+            "down": said.mean_rate_bps,
+            "up": terminal.mobility.mean_rate_bps,
+        },
     }
 
 

@@ -101,7 +101,7 @@ class MeasuredRun(phases.Run):
         changes = live_changes.changes_of(base=now.base, terminal=now.terminal, air=now.air)
         capacity = capacities.capacity_of(
             self.cell.scenario,
-            link["modulation_histogram"],
+            link,
             (tcp or {}).get("mss", capacities.USUAL_MSS),
             now.base,
         )

@@ -433,6 +433,11 @@ def parse_emulate(arguments: list[str]) -> Options:
                     f"{s.flag} with --link umts, which has no wired network but before a"
                     " controller; valid: with --split-tcp"
                 )
+            if s.key.startswith("wired.") and kind == "hetnet":
+                raise BadInput(
+                    f"{s.flag} with --link hetnet, whose networks reach to the server; valid: with"
+                    " another link"
+                )
     if given.generator or given.time != "real":
         for key, plain in (("network.ipv6", "off"), ("network.mtu", 1500)):
             if (asked := options.scenario[key]) != plain:

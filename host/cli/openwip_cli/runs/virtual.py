@@ -170,12 +170,13 @@ class FlowsRun(emulate.WithoutClock):
             "programs": self.result["programs"],
             "capacity": capacities.capacity_of(
                 self.scenario,
-                self.link["modulation_histogram"],
+                self.link,
                 (tcp or {}).get("mss", capacities.USUAL_MSS),
                 self.base,
             ),
             "changes": [],
             "bearer": emulate.bearer_report(self.base, self.terminal),
+            "mobility": emulate.mobility_report(self.base, self.terminal),
         }
 
 

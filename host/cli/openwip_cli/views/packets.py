@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip packets: where the time of each packet of a running cell went
-(docs/explanation/packet-delay.md): of the downlink; of a UMTS bearer both ways."""
+(docs/explanation/packet-delay.md): of the downlink; of a UMTS bearer and of a terminal that moves
+between networks both ways."""
 
 import argparse
 import json
@@ -107,7 +108,8 @@ def has_pdu(r: PacketRecord, number: int) -> bool:
 
 
 def refuse_without_bearer(given: argparse.Namespace, cell: Cell) -> None:
-    """The lines that only a UMTS bearer has."""
+    """The packets of the uplink, which two kinds of link follow, and the numbers of PDUs, which a
+    UMTS bearer has."""
     asked = (
         f"--way {given.way}"
         if given.way == "up"
@@ -120,9 +122,11 @@ def refuse_without_bearer(given: argparse.Namespace, cell: Cell) -> None:
     kind = link_settings(
         control.Control(cell.endpoint("base.control")).status(3.0).effective_yaml
     ).get("kind", "ofdm")
-    if kind != "umts":
+    valid = ("umts", "hetnet") if given.pdu is None else ("umts",)
+    if kind not in valid:
         raise BadInput(
-            f"{asked}: the link of cell '{cell.name}' is {kind}; valid with emulate --link umts"
+            f"{asked}: the link of cell '{cell.name}' is {kind}; valid with emulate --link"
+            f" {' or '.join(valid)}"
         )
 
 
@@ -201,7 +205,7 @@ def main(arguments: list[str], _places: Places) -> int:
     p = Parser(
         "packets",
         "Where the time of each packet of a running cell went, packet by packet: of the downlink;"
-        " of a UMTS bearer of both ways.",
+        " with --link umts and hetnet of both ways.",
         "demo",
     )
     much = p.add_mutually_exclusive_group()
@@ -230,7 +234,7 @@ def main(arguments: list[str], _places: Places) -> int:
         Choice("down", "up", "both"),
         default="both",
         metavar="WAY",
-        help="direction of the packets: down, up (only with a UMTS link), or both (default)",
+        help="direction of the packets: down, up (only with --link umts and hetnet), or both (default)",
     )
     p.json("an object for each packet in a line, times in nanoseconds,")
     given = p.parse_args(arguments)

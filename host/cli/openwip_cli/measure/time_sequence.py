@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the sender of a TCP connection did around a handover, from a capture of both ends' interfaces
+in virtual time (packet_rtt.py): the connection and direction with the most bytes. Times are seconds
+of the capture's clock."""
+
+import dataclasses
+import pathlib
+import struct
+from typing import Any
+
+from . import packet_rtt
+
+SACK, END, NOTHING = 5, 0, 1  # kinds of TCP options
+
+
+@dataclasses.dataclass
+class Sent:
+    """A segment with data as its sender gave it to the link."""
+
+    at: float
+    first: int  # number of its first octet, counted from the beginning of the connection
+    end: int  # number of the octet behind its last one
+    again: bool  # an octet of it had been sent before
+
+
+@dataclasses.dataclass
+class Heard:
+    """An acknowledgement as it reached the sender."""
+
+    at: float
+    up_to: int
+    sacked: list[tuple[int, int]]
+
+
+@dataclasses.dataclass
+class Sequence:
+    """A connection's data in one direction."""
+
+    sent: list[Sent] = dataclasses.field(default_factory=list)
+    heard: list[Heard] = dataclasses.field(default_factory=list)
+
+    @property
+    def octets(self) -> int:
+        return max((s.end for s in self.sent), default=0)
+
+
+def sack_blocks(options: bytes) -> list[tuple[int, int]]:
+    at = 0
+    while at < len(options) and options[at] != END:
+        if options[at] == NOTHING:
+            at += 1
+            continue
+        if at + 1 >= len(options) or options[at + 1] < 2:
+            break
+        length = options[at + 1]
+        if options[at] == SACK and at + length <= len(options):
+            blocks = length - 2 - (length - 2) % 8
+            return [
+                (int(first), int(end))
+                for first, end in struct.iter_unpack(">II", options[at + 2 : at + 2 + blocks])
+            ]
+        at += length
+    return []
+
+
+def of_capture(path: pathlib.Path | str) -> Sequence:
+    """The direction with the most data; without any it is empty."""
+    seen: set[tuple[bytes, ...]] = set()
+    first: dict[packet_rtt.Flow, int] = {}
+    found: dict[packet_rtt.Flow, Sequence] = {}
+    for ns, ip in packet_rtt.packets(path):
+        header = (ip[0] & 15) * 4
+        if ip[0] >> 4 != 4 or ip[9] != packet_rtt.TCP:
+            continue
+        number, acknowledged, offset, flags = struct.unpack_from(">IIBB", ip, header + 4)
+        source = ip[12:16] + ip[header : header + 2]
+        destination = ip[16:20] + ip[header + 2 : header + 4]
+        data_at = header + (offset >> 4) * 4
+        octets = len(ip) - data_at
+        name = (
+            source,
+            destination,
+            ip[4:6],
+            ip[header + 4 : header + 12],
+            bytes([octets > 0, flags]),
+        )
+        arrived = name in seen
+        seen.add(name)
+        back = destination, source
+        if arrived and flags & packet_rtt.ACK and back in first:
+            up_to = acknowledged - first[back] & packet_rtt.NUMBERS
+            blocks = [
+                (a - first[back] & packet_rtt.NUMBERS, b - first[back] & packet_rtt.NUMBERS)
+                for a, b in sack_blocks(ip[header + 20 : data_at])
+            ]
+            found[back].heard.append(Heard(ns * 1e-9, up_to, blocks))
+        elif octets and not arrived:
+            flow = source, destination
+            begins = number - first.setdefault(flow, number) & packet_rtt.NUMBERS
+            sequence = found.setdefault(flow, Sequence())
+            sequence.sent.append(Sent(ns * 1e-9, begins, begins + octets, begins < sequence.octets))
+    return max(found.values(), key=lambda s: s.octets, default=Sequence())
+
+
+def around(sequence: Sequence, began_s: float, over_s: float) -> dict[str, Any]:
+    """Around a handover between these times:
+
+    in_flight     octets that had been sent and not acknowledged when it began
+    rtt_s         round trip of the last segment that was acknowledged before it began
+    again_s       when segments were sent again, after its beginning
+    idle_s        from its end until the sender sends again
+    longest_idle_s  longest silence of the sender between two segments, from its end on
+    recovered_s   from its end until all that was on the way when it began is acknowledged
+    """
+    before = [s for s in sequence.sent if s.at <= began_s]
+    up_to = max((h.up_to for h in sequence.heard if h.at <= began_s), default=0)
+    top = max((s.end for s in before), default=0)
+    last = max((h for h in sequence.heard if h.at <= began_s), key=lambda h: h.at, default=None)
+    rtt = None
+    if last is not None:
+        sent = [s.at for s in before if s.first < last.up_to <= s.end and not s.again]
+        rtt = last.at - sent[-1] if sent else None
+    after = [s.at for s in sequence.sent if s.at >= over_s]
+    recovered = next((h.at for h in sequence.heard if h.at >= began_s and h.up_to >= top), None)
+    return {
+        "in_flight": top - up_to,
+        "rtt_s": rtt,
+        "again_s": [round(s.at - began_s, 6) for s in sequence.sent if s.again and s.at > began_s],
+        "idle_s": after[0] - over_s if after else None,
+        "longest_idle_s": max((b - a for a, b in zip(after, after[1:])), default=None),
+        "recovered_s": recovered - over_s if recovered is not None else None,
+    }
