@@ -29,8 +29,6 @@ std::vector<std::uint8_t> data_of(std::uint64_t bytes, std::uint64_t seed) {
     return data;
 }
 
-}  // namespace
-
 void receive_compared(const job& j) {
     const std::uint64_t size = j.f.bytes;
     const std::vector<std::uint8_t> wanted = data_of(size, j.f.seed);
@@ -83,4 +81,9 @@ void send_compared(const job& j) {
     tell_sender(j, s, start, at, {});
 }
 
+constexpr end ends[] = {{"receiver", true, true, receive_compared},
+                        {"sender", false, true, send_compared}};
+const kind compare("compare", ends);
+
+}  // namespace
 }  // namespace wip::flow

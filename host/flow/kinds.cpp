@@ -8,22 +8,20 @@
 namespace wip::flow {
 namespace {
 
-constexpr end bulk[] = {{"receiver", true, true, receive_bulk}, {"sender", false, true, send_bulk}};
-constexpr end sessions[] = {{"receiver", true, true, receive_sessions},
-                            {"sender", false, true, send_sessions}};
-constexpr end compare[] = {{"receiver", true, true, receive_compared},
-                           {"sender", false, true, send_compared}};
-constexpr end pages[] = {{"server", true, false, serve_pages}, {"client", false, true, ask_pages}};
-constexpr end voip[] = {{"receiver", true, true, listen_voip}, {"sender", false, true, talk_voip}};
+using known_kinds = std::map<std::string_view, std::span<const end>>;
+
+known_kinds& kinds() {
+    static known_kinds known;
+    return known;
+}
 
 }  // namespace
 
+kind::kind(std::string_view name, std::span<const end> ends) { kinds().emplace(name, ends); }
+
 std::span<const end> ends_of(std::string_view kind) {
-    static const std::map<std::string_view, std::span<const end>> kinds = {
-        {"bulk", bulk},       {"transfer", bulk}, {"sessions", sessions},
-        {"compare", compare}, {"pages", pages},   {"voip", voip}};
-    const auto found = kinds.find(kind);
-    return found == kinds.end() ? std::span<const end>() : found->second;
+    const auto found = kinds().find(kind);
+    return found == kinds().end() ? std::span<const end>() : found->second;
 }
 
 std::string run_end(const plan& p, const flow& f, const end& e, int out,

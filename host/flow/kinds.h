@@ -35,7 +35,14 @@ struct end {
     int side(const flow& f) const { return at_receiver ? f.to : f.from; }
 };
 
-// Those of a kind, in the order in which they are started; empty: there is no such kind here.
+// The file of a kind has one of these, which makes the kind known by its name. `ends` are in the
+// order in which they are started.
+class kind {
+public:
+    kind(std::string_view name, std::span<const end> ends);
+};
+
+// Empty: there is no such kind here.
 std::span<const end> ends_of(std::string_view kind);
 
 // An end to its end, and what it tells. Returns why it failed, which it has told; empty: it did
@@ -43,17 +50,6 @@ std::span<const end> ends_of(std::string_view kind);
 std::string run_end(
     const plan& p, const flow& f, const end& e, int out,
     const std::function<void()>& listening = [] {});
-
-void receive_bulk(const job& j);
-void send_bulk(const job& j);
-void receive_sessions(const job& j);
-void send_sessions(const job& j);
-void receive_compared(const job& j);
-void send_compared(const job& j);
-void serve_pages(const job& j);
-void ask_pages(const job& j);
-void listen_voip(const job& j);
-void talk_voip(const job& j);
 
 // What a sender of TCP tells of its connection; `more` is added.
 void tell_sender(const job& j, int s, double began, std::uint64_t written, const round_trips& trips,

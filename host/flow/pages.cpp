@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t chunk_bytes = 1 << 17;
 
-}  // namespace
-
 void serve_pages(const job& j) {
     static char chunk[chunk_bytes];
     const int l = j.with().listening(SOCK_STREAM);
@@ -60,4 +58,8 @@ void ask_pages(const job& j) {
               {"longest_s", rounded(longest, 9)}});
 }
 
+constexpr end ends[] = {{"server", true, false, serve_pages}, {"client", false, true, ask_pages}};
+const kind pages("pages", ends);
+
+}  // namespace
 }  // namespace wip::flow

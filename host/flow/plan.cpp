@@ -22,6 +22,7 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const json& from, cons
 flow flow_of(const json& from, int number) {
     flow f;
     f.kind = from.at("kind");
+    f.given = from;
     f.number = number;
     f.from = from.at("from");
     f.to = from.value("to", f.from);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ struct flow {
     bool whole = false, kernel_times = false;
     std::vector<file_set> files;
     std::vector<std::string> command;
+    nlohmann::ordered_json given;  // all of it, with the defaults of the schema
 
     // The packets of a flow over UDP.
     int packets() const;

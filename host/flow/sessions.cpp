@@ -113,8 +113,6 @@ void receive_file(const job& j, int listener, std::uint64_t size) {
                       {"arrived", arrived}}}}});
 }
 
-}  // namespace
-
 void send_sessions(const job& j) {
     sleep_until(j.start());
     recoveries before = recoveries_now();
@@ -136,4 +134,9 @@ void receive_sessions(const job& j) {
     j.to.say(nlohmann::json::object());
 }
 
+constexpr end ends[] = {{"receiver", true, true, receive_sessions},
+                        {"sender", false, true, send_sessions}};
+const kind of_files("sessions", ends);
+
+}  // namespace
 }  // namespace wip::flow

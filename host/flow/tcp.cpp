@@ -59,6 +59,8 @@ void tell_sender(const job& j, int s, double began, std::uint64_t written, const
     j.to.say(found);
 }
 
+namespace {
+
 // Until the peer has closed, or for so many seconds: bytes, first arrival and end, bytes in each
 // second of the flow. The clock is read once a second: a read of it costs as much as one of data.
 void receive_bulk(const job& j) {
@@ -184,4 +186,9 @@ void send_bulk(const job& j) {
     told();
 }
 
+constexpr end ends[] = {{"receiver", true, true, receive_bulk}, {"sender", false, true, send_bulk}};
+const kind bulk("bulk", ends);
+const kind transfer("transfer", ends);
+
+}  // namespace
 }  // namespace wip::flow

@@ -47,8 +47,6 @@ heard receive(int s, char* packet, bool kernel_times) {
     return {size, size < 0 ? now() : arrival_of(m)};
 }
 
-}  // namespace
-
 // Number and delay (us) of every packet, in the order of arrival.
 void listen_voip(const job& j) {
     const flow& f = j.f;
@@ -106,4 +104,8 @@ void talk_voip(const job& j) {
               {"worst_lateness_us", std::llrint(1e6 * latest)}});
 }
 
+constexpr end ends[] = {{"receiver", true, true, listen_voip}, {"sender", false, true, talk_voip}};
+const kind voip("voip", ends);
+
+}  // namespace
 }  // namespace wip::flow
