@@ -13,6 +13,7 @@ import time
 import unittest
 
 import jsonschema
+
 from demo_support import wait_until
 from openwip_cli.measure.flows import flow
 from openwip_cli.runs import virtual
@@ -23,7 +24,7 @@ SCHEMA = json.loads((TOP / "host/flow/flows.schema.json").read_text())
 # Without ARP a packet has its sender's address of the link for a destination: both have the same.
 START = """
 ip link add eth0 address 02:00:00:00:00:01 type veth peer name eth1 address 02:00:00:00:00:01
-mkdir host && mount --bind . . && mount --bind / host && exec chroot . /init
+mkdir host && mount --bind / host && exec chroot . /init
 """
 
 
@@ -54,25 +55,35 @@ def result_of(**plan):
 @unittest.skipUnless(GUEST.exists(), "the kernel's program is not built")
 class Guest(unittest.TestCase):
     def test_all_kinds_of_traffic_and_programs_come_to_their_results(self):
-        control = {"congestion_control": "cubic"}
+        start = {"start_s": time.monotonic() + 3}  # when all receivers listen
+        control = start | {"congestion_control": "cubic"}
         files = [{"bytes": 1000, "times": 2}, {"bytes": 100_000}]
         found = result_of(
             sysctls={"net/ipv4/tcp_sack": "0"},
-            programs=[{"side": 0, "command": ["ip", "-4", "addr", "show", "eth0"]}],
+            programs=[{"side": 0, "command": ["ip", "route", "show"]}],
             afterwards=[{"side": 1, "command": ["grep", "Tcp:", "/proc/net/snmp"]}],
             window_bytes=20440,
             flows=[
                 flow("transfer", 0, 1, bytes=50_000, **control),
                 flow("bulk", 0, 1, seconds=2, measured_from_s=0.5, **control),
-                flow("pages", 1, 0, seconds=1, request_bytes=300, response_bytes=20_000, think_s=0),
+                flow(
+                    "pages",
+                    1,
+                    0,
+                    seconds=1,
+                    request_bytes=300,
+                    response_bytes=20_000,
+                    think_s=0,
+                    **start,
+                ),
                 flow("sessions", 0, 1, files=files, **control),
-                flow("compare", 0, 1, bytes=300_000, limit_s=30, seed=7),
+                flow("compare", 0, 1, bytes=300_000, limit_s=30, seed=7, **start),
                 {"kind": "program", "from": 0, "start_s": 0, "command": ["echo", "hello"]},
                 flow(
                     "voip",
                     1,
                     0,
-                    start_s=time.monotonic() + 2,
+                    **start,
                     seconds=0.5,
                     interval_s=0.02,
                     bytes=60,
@@ -81,8 +92,9 @@ class Guest(unittest.TestCase):
         )
         self.assertNotIn("failed", found)
         self.assertEqual(found["sysctl"], {"net/ipv4/tcp_sack": "0"})
-        self.assertIn("10.42.0.1/24", found["programs"][0]["said"])
+        self.assertIn("10.42.0.0/24 dev eth0", found["programs"][0]["said"])
         self.assertIn("InSegs", found["programs"][1]["said"])
+        self.assertEqual([e["failed"] for e in found["flows"] if "failed" in e], [])
         ends = {(e["flow"], e["end"]): e for e in found["flows"]}
         self.assertEqual(len(ends), 12)
         self.assertEqual(ends[0, "receiver"]["bytes"], 50_000)
