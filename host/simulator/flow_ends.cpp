@@ -25,10 +25,9 @@ using ns3::Ptr;
 using ns3::Socket;
 
 constexpr int first_port = 5001;
-constexpr double connect_s = 6;           // a link that takes longer is too bad for a test
-constexpr double drained_s = 2;           // for the last packets of a flow over UDP
 constexpr std::size_t spoken_bytes = 12;  // the head of a packet of speech: when, number
 constexpr std::uint32_t chunk = 1 << 16;
+constexpr std::uint64_t parts = flow::arrival_parts;
 
 double now_s() { return ns3::Simulator::Now().GetSeconds(); }
 
@@ -134,7 +133,7 @@ void flow_end::fail(const std::string& why) {
 constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max();
 
 // Where counts begin, a connection is tried for until then.
-double connect_for(const tcp_flow& f) { return std::max(connect_s, f.measured); }
+double connect_for(const tcp_flow& f) { return std::max(flow::connect_s, f.measured); }
 
 tcp_sender::tcp_sender(const tcp_flow& f)
     : flow_end(f.flow, "sender"), flow_(f), left_(f.seconds > 0 ? endless : f.bytes) {
@@ -334,7 +333,7 @@ void session_receiver::accept(const Ptr<Socket>& socket) {
             if (p->GetSize() == 0) break;
             a->bytes += p->GetSize();
             a->last = now_s();
-            for (; a->parts < 50 && a->bytes * 50 >= (a->parts + 1) * a->size; ++a->parts)
+            for (; a->parts < parts && a->bytes * parts >= (a->parts + 1) * a->size; ++a->parts)
                 a->list.push_back(std::round(a->last * 1e4) * 1e-4);
         }
     }));
@@ -442,7 +441,7 @@ void voip_sender::send() {
     std::memcpy(bytes.data() + sizeof now, &number, sizeof number);
     socket_->Send(ns3::Create<ns3::Packet>(bytes.data(), static_cast<std::uint32_t>(bytes.size())));
     const double next = flow_.start + ++sent_ * flow_.interval;
-    if (next < flow_.until)
+    if (sent_ < flow_.packets)
         at(next, [this] { send(); });
     else
         tell({{"sent", sent_}});
@@ -452,7 +451,7 @@ voip_receiver::voip_receiver(const voip_flow& f) : flow_end(f.flow, "receiver") 
     socket_ = Socket::CreateSocket(f.to.node, ns3::TypeId::LookupByName("ns3::UdpSocketFactory"));
     socket_->Bind(end_of(f.to, f.flow));
     socket_->SetRecvCallback(calls([this] { hear(); }));
-    at(f.until + drained_s, [this] {
+    at(f.until + flow::drained_s, [this] {
         nlohmann::json found{{"received", received_}};
         if (received_ > 0) found["arrived"] = std::move(arrived_);
         tell(std::move(found));

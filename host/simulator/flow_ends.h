@@ -154,6 +154,7 @@ struct voip_flow {
     int flow = 0;
     place from, to;
     double start = 0, until = 0, interval = 0;
+    int packets = 0;
     std::uint32_t bytes = 0;
 };
 

@@ -8,11 +8,23 @@
 #include <ns3/version-defines.h>
 
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 
+#include "flow/plan.h"
 #include "simulator/senders.h"
 
 namespace wip::simulator {
+namespace {
+
+flow::plan read(const std::string& file, std::size_t sides) {
+    std::ifstream in(file);
+    std::ostringstream text;
+    if (!(text << in.rdbuf())) throw std::invalid_argument("there is no plan " + file);
+    return flow::read_plan(text.str(), sides);
+}
+
+}  // namespace
 
 hosts::hosts(std::uint64_t seed, const std::vector<std::string>& addresses, packet_link& down,
              packet_link& up, const std::string& plan, int mtu)
@@ -31,9 +43,13 @@ hosts::hosts(std::uint64_t seed, const std::vector<std::string>& addresses, pack
     }
     channel_->connect(down, up);
     traffic_ = std::make_unique<traffic>(std::move(places));
-    std::ifstream lines(plan);
-    if (!lines) throw std::invalid_argument("there is no plan " + plan);
-    for (std::string line; std::getline(lines, line);) traffic_->add(line);
+    const flow::plan wanted = read(plan, addresses.size());
+    for (const auto& [name, value] : wanted.attributes) set_attribute(name, value);
+    for (const flow::flow& f : wanted.flows) try {
+            traffic_->add(f);
+        } catch (const std::invalid_argument& e) {
+            throw std::invalid_argument("flows[" + std::to_string(f.number) + "]: " + e.what());
+        }
 }
 
 hosts::~hosts() { ns3::Simulator::Destroy(); }

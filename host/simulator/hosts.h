@@ -17,7 +17,7 @@ namespace wip::simulator {
 class hosts final : public virtual_time::timed_run {
 public:
     // `addresses`: with the length of the prefix; the server's, then the terminals'. `plan`: file
-    // of what traffic.h says, a line each. Throws std::invalid_argument for it.
+    // of the form of host/flow/flows.schema.json. Throws std::invalid_argument for it.
     hosts(std::uint64_t seed, const std::vector<std::string>& addresses, packet_link& down,
           packet_link& up, const std::string& plan, int mtu = usual_mtu);
     ~hosts() override;

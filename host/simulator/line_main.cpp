@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
          [](config::settings& s) { tcpl::translate(s); },
          [&](config::settings& s) { return run(s, plan, seconds); },
          [&](CLI::App& app) {
-             app.add_option("--plan", plan, "file of the flows, a line each")->required();
+             app.add_option("--plan", plan, "file of the flows (JSON)")->required();
              app.add_option("--seconds", seconds, "when a run that does not end is left")
                  ->transform(config::number_in(0.0, 1e6));
          }},

@@ -26,7 +26,7 @@ int run(config::settings& settings, const simulator::run_config& r) {
 }
 
 void add_options(CLI::App& app, simulator::run_config& r) {
-    app.add_option("--plan", r.plan, "file of the flows, a line each")->required();
+    app.add_option("--plan", r.plan, "file of the flows (JSON)")->required();
     emulator::add_times(app, r.longest_s, r.times);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The emulator's link with ns-3's TCP at both its ends: links on ns-3's scheduler, nodes, traffic
-// by the lines of a plan, counts.
+// by a plan, counts.
 #pragma once
 
 #include <iosfwd>
@@ -12,7 +12,7 @@
 namespace wip::simulator {
 
 struct run_config {
-    std::string plan;         // file: what traffic.h says, a line each
+    std::string plan;         // file of the form of host/flow/flows.schema.json
     double longest_s = 3600;  // of simulated time; a run that is not over by then is given up
     emulator::run_times times;
 };

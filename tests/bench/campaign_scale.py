@@ -137,7 +137,7 @@ def main():
         timed = Timed()
         e = plan.Experiment(here / "many.yaml", "full")
         results = timed("results read", lambda: metrics.Results(e, kept.read))
-        timed("statements", lambda: statements.judge_all(results))
+        timed("statements", lambda: statements.evaluate_all(results))
         timed("tables", lambda: report.write_csv(results, here / "out"))
         return {"steps": timed.rows, "values": sum(map(len, results.found.values()))}
 

@@ -39,6 +39,7 @@ time for TCP. Against virtual itself the sample level is slower, by the CRC: no 
 
 import argparse
 import csv
+import dataclasses
 import json
 import math
 import pathlib
@@ -49,12 +50,20 @@ from typing import Any
 import matplotlib
 from scipy import stats
 
-from openwip_cli.campaign import experiments, grid, in_virtual_time, tcp_settings, workloads
+from openwip_cli.campaign import (
+    experiments,
+    flow_results,
+    grid,
+    in_virtual_time,
+    tcp_settings,
+    workloads,
+)
 from openwip_cli.campaign.file_parts import read_setting
 from openwip_cli.campaign.plan import Experiment
 from openwip_cli.errors import BadInput, CellDied, NoLock
 from openwip_cli.figures import capacities
 from openwip_cli.machine import places as whereabouts
+from openwip_cli.measure import flows
 from openwip_cli.runs import demo, emulate, ns3, virtual
 from openwip_cli.settings import scenario as scenarios
 from openwip_cli.settings.emulator import scenario_of
@@ -149,11 +158,16 @@ class Point:
             else None
         )
 
-    def flow(self, work: dict[str, Any]) -> str:
-        """The line of the plan; a file of C1 is sent once."""
+    def flow(self, work: dict[str, Any]) -> flows.Flow:
+        """A file of C1 is sent once."""
+        control = work["congestion_control"]
         if self.kb:
-            return f"transfer 0 1 {START_S:g} {self.kb * 1000} {work['congestion_control']}"
-        return f"bulk 0 1 {START_S:g} {work['duration_s']} {work['congestion_control']}"
+            size = self.kb * 1000
+            return flows.flow("transfer", 0, 1, bytes=size, congestion_control=control)
+        return flows.flow("bulk", 0, 1, seconds=work["duration_s"], congestion_control=control)
+
+    def plan(self, work: dict[str, Any]) -> virtual.Plan:
+        return virtual.Plan([self.flow(work) | {"start_s": START_S}], between=(START_S, None))
 
 
 def rate_of(report: dict[str, Any], point: Point) -> float:
@@ -172,7 +186,7 @@ def of_ns3(point: Point, seed: int, places: Any) -> float:
         ns3.run(
             scenario_of(point.settings(seed)),
             places,
-            virtual.Plan([point.flow(work)], between=(START_S, None)),
+            point.plan(work),
             tcp=tcp,
         ),
         point,
@@ -181,9 +195,8 @@ def of_ns3(point: Point, seed: int, places: Any) -> float:
 
 def of_linux(point: Point, seed: int, places: Any, over: dict[str, Any] | None = None) -> float:
     work = point.work()
-    in_virtual_time.KINDS["tcp"] = lambda w: (
-        virtual.Plan([point.flow(w)], between=(START_S, None)),
-        lambda *_: {},
+    flow_results.KINDS["tcp"] = dataclasses.replace(
+        flow_results.KINDS["tcp"], flow_of=point.flow, result_of=lambda *_: {}
     )
     report = in_virtual_time.run(
         point.settings(seed) | (over or {}), work, lambda text: None, places=places
@@ -202,17 +215,20 @@ def as_radio(point: Point, seed: int, places: Any) -> float:
 COUNTED: dict[str, float] = {}  # of the last run, beside its rate
 
 
-def workload_of(point: Point) -> Any:
+def workload_of(point: Point, places: Any) -> Any:
     return workloads.make(
         point.work()
-        | ({"kind": "flows", "flows": [{"kb": point.kb, "times": 1}]} if point.kb else {})
+        | ({"kind": "flows", "flows": [{"kb": point.kb, "times": 1}]} if point.kb else {}),
+        places,
     )
 
 
 def of_real_time(point: Point, seed: int, places: Any) -> float:
     return by_the_clock(
         point,
-        emulate.run(point.settings(seed), workload_of(point), places=places, name="fidelities"),
+        emulate.run(
+            point.settings(seed), workload_of(point, places), places=places, name="fidelities"
+        ),
     )
 
 
@@ -227,7 +243,7 @@ def of_samples(point: Point, seed: int, places: Any) -> float:
     )
     # the emulator's is as defined, the demo's off
     settings["channel.shadowing"] = text_of(channel.get("shadowing", {}).get("default", False))
-    work = workload_of(point)
+    work = workload_of(point, places)
 
     def watched(cell: Any) -> Any:
         before = cell.ask(cell.terminal).terminal

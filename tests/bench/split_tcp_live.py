@@ -30,16 +30,14 @@ BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
 os.environ |= {"OPENWIP_BUILD": str(BUILD), "OPENWIP_NO_BUILD": "1"}
 
-from openwip_cli.campaign import experiments, plan, workloads
+from openwip_cli.campaign import experiments, flow_results, plan, workloads
 from openwip_cli.campaign.tcp_settings import window_kept
-from openwip_cli.cell.cell import ADDRESS
 from openwip_cli.errors import CellDied, Stop
 from openwip_cli.machine import places
+from openwip_cli.measure import flows
 from openwip_cli.measure.traffic import TrafficFailed
-from openwip_cli.programs import flow_program
 from openwip_cli.runs import emulate
 
-PORT = workloads.PORT
 CASES = ("384/576", "384/1500", "128/576")  # kbit/s, MTU
 LONGEST_S = 600  # of a download
 
@@ -50,16 +48,19 @@ def download(work, kb):
     def workload(cell):
         workloads.apply_tcp(cell, work)
         try:
-            sent, received = workloads.both_ends(
-                cell,
-                workloads.python(flow_program, "receive", PORT, 1, work["window_bytes"]),
-                workloads.python(flow_program, "send", ADDRESS["terminal"], PORT, f"{kb}:1"),
+            sent, received = flows.both_ends(
+                cell.supervisor,
+                cell.cell,
+                places.default().program(flows.PROGRAM),
+                flow_results.files(work | {"flows": [{"kb": kb, "times": 1}]}),
                 LONGEST_S,
-                False,
+                work["window_bytes"],
+                before=lambda: workloads.wait_for_start(cell),
+                over=lambda: cell.mark("last"),
             )
             return {
-                "download": flow_program.summary(sent, received)[0],
-                "failed": window_kept(work["window_bytes"], [received[0]["window"]]),
+                "download": flow_results.sessions(sent["sessions"], received["sessions"])[0],
+                "failed": window_kept(work["window_bytes"], received["windows"]),
             }
         except ValueError as e:
             raise TrafficFailed(str(e)) from None

@@ -15,6 +15,7 @@ import statistics
 import sys
 
 from openwip_cli.machine import places
+from openwip_cli.measure.flows import flow
 from openwip_cli.runs import virtual
 from openwip_cli.settings import emulator
 
@@ -25,8 +26,8 @@ CASES = {
     "static, window 48 KiB": ("static", 48),
 }
 IPERF3 = (
-    "program 1 0.5 iperf3 -s -1 -4",
-    "program 0 1 iperf3 -c 10.42.0.2 -4 -J -t {seconds} -i {seconds} -C cubic {window}",
+    (1, 0.5, "iperf3 -s -1 -4"),
+    (0, 1, "iperf3 -c 10.42.0.2 -4 -J -t {seconds} -i {seconds} -C cubic {window}"),
 )
 
 
@@ -35,13 +36,29 @@ def goodput(channel: str, window_kb: int, seed: int, seconds: int, iperf3: bool)
     scenario = emulator.scenario_of(
         {"channel.model": channel, "seed": seed, "traffic.duration_s": seconds}
     )
-    flows = [f"bulk 0 1 1 {seconds} cubic {window_kb}"]
+    traffic = [
+        flow(
+            "bulk",
+            0,
+            1,
+            start_s=1,
+            seconds=seconds,
+            congestion_control="cubic",
+            buffer_kb=window_kb,
+        )
+    ]
     if iperf3:
-        flows = [
-            f.format(seconds=seconds, window=f"-w {window_kb}K" if window_kb else "")
-            for f in IPERF3
+        window = f"-w {window_kb}K" if window_kb else ""
+        traffic = [
+            {
+                "kind": "program",
+                "from": side,
+                "start_s": start,
+                "command": words.format(seconds=seconds, window=window).split(),
+            }
+            for side, start, words in IPERF3
         ]
-    report = virtual.run(scenario, places.default(), virtual.Plan(flows))
+    report = virtual.run(scenario, places.default(), virtual.Plan(traffic))
     if not report["verdict"]["valid"]:
         raise SystemExit(f"{channel}, seed {seed}: {report['verdict']['reasons']}")
     if not iperf3:

@@ -2,6 +2,7 @@
 """./openwip emulate with several terminals and with other links: who gets which packets, and what a
 link does to them on command."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -15,7 +16,28 @@ from emulate_support import PATIENT, PLACES, PRIVILEGED
 from openwip_cli.commands import settings_command
 from openwip_cli.errors import BadInput
 from openwip_cli.figures import meaning
+from openwip_cli.measure import flows, traffic
 from openwip_cli.runs import emulate
+
+
+@contextlib.contextmanager
+def sending(cell, sender, receiver):
+    """TCP as fast as it goes, between two stations of a cell."""
+    sides = {"base": 0, "terminal": 1}
+    wanted = flows.flow("bulk", sides[sender], sides[receiver], seconds=600)
+    program, ends = PLACES.program(flows.PROGRAM), []
+    try:
+        for end, station in (("receiver", receiver), ("sender", sender)):
+            ends.append(
+                traffic.Program(cell.namespace(station), flows.command(program, end, wanted))
+            )
+            if end == "receiver":
+                ends[0].wait(cell.supervisor, 10, until=traffic.says_ready)
+                assert traffic.says_ready(ends[0]), ends[0].stderr
+        yield
+    finally:
+        for program in reversed(ends):
+            program.kill()
 
 
 @unittest.skipUnless(PRIVILEGED, "needs root and /dev/net/tun")
@@ -111,63 +133,38 @@ class Terminals(unittest.TestCase):
 
     def test_delay_injection_on_the_802_11_link_can_be_switched_while_a_station_sends(self):
         def workload(cell):
-            from openwip_cli.measure import traffic
-
             settings = settings_command.RunningSettings(cell.name, cell.cell.endpoint)
-            receiver = traffic.Program(
-                cell.namespace("base"),
-                [
-                    sys.executable,
-                    "-c",
-                    (
-                        "import socket\ns=socket.create_server(('10.42.0.1',5401));"
-                        " print('listening',flush=True)\nc,_=s.accept()\nwhile c.recv(65536): pass"
-                    ),
-                ],
-            )
-            receiver.wait(cell.supervisor, 10, until=lambda p: "listening" in p.stdout)
-            sender = traffic.Program(
-                cell.namespace("terminal"),
-                [
-                    sys.executable,
-                    "-c",
-                    (
-                        "import socket\ns=socket.create_connection(('10.42.0.1',5401))\nwhile True:"
-                        " s.sendall(bytes(10000))"
-                    ),
-                ],
-            )
-            seen = []
-            for mode in ("adaptive", "off", "static"):
-                settings.set({"delay_injection.mode": mode})
-                settings.read()
-                before = settings.status["base"].delay_injection.held
-                if mode != "off":
-                    self.assertTrue(
-                        wait_until(
-                            lambda: settings.read()
-                            or settings.status["base"].delay_injection.held > before,
-                            20,
+            with sending(cell, "terminal", "base"):
+                seen = []
+                for mode in ("adaptive", "off", "static"):
+                    settings.set({"delay_injection.mode": mode})
+                    settings.read()
+                    before = settings.status["base"].delay_injection.held
+                    if mode != "off":
+                        self.assertTrue(
+                            wait_until(
+                                lambda: settings.read()
+                                or settings.status["base"].delay_injection.held > before,
+                                20,
+                            )
                         )
-                    )
-                seen.append(settings.status["base"].delay_injection.held_now)
-            follower = subprocess.run(
-                [
-                    sys.executable,
-                    "-m",
-                    "openwip_cli",
-                    "packets",
-                    "--name",
-                    cell.name,
-                    "--json",
-                    "--count",
-                    "5",
-                ],
-                capture_output=True,
-                text=True,
-                timeout=20,
-            )
-            sender.kill(), receiver.kill()
+                    seen.append(settings.status["base"].delay_injection.held_now)
+                told = subprocess.run(
+                    [
+                        sys.executable,
+                        "-m",
+                        "openwip_cli",
+                        "packets",
+                        "--name",
+                        cell.name,
+                        "--json",
+                        "--count",
+                        "5",
+                    ],
+                    capture_output=True,
+                    text=True,
+                    timeout=20,
+                )
             return {
                 "seen": seen,
                 "journal": [json.loads(line) for line in follower.stdout.splitlines()],
@@ -199,50 +196,25 @@ class Terminals(unittest.TestCase):
 
     def test_delay_injection_on_the_ofdm_cell_holds_what_comes_up_after_a_dark_time(self):
         def workload(cell):
-            from openwip_cli.measure import traffic
-
             settings = settings_command.RunningSettings(cell.name, cell.cell.endpoint)
-            receiver = traffic.Program(
-                cell.namespace("terminal"),
-                [
-                    sys.executable,
-                    "-c",
-                    (
-                        "import socket\ns=socket.create_server(('10.42.0.2',5401));"
-                        " print('listening',flush=True)\nc,_=s.accept()\nwhile c.recv(65536): pass"
-                    ),
-                ],
-            )
-            receiver.wait(cell.supervisor, 10, until=lambda p: "listening" in p.stdout)
-            sender = traffic.Program(
-                cell.namespace("base"),
-                [
-                    sys.executable,
-                    "-c",
-                    (
-                        "import socket\ns=socket.create_connection(('10.42.0.2',5401))\nwhile True:"
-                        " s.sendall(bytes(10000))"
-                    ),
-                ],
-            )
+            with sending(cell, "base", "terminal"):
 
-            def count(name, least):
-                return wait_until(
-                    lambda: settings.read()
-                    or getattr(settings.status["base"].delay_injection, name) >= least,
-                    20,
-                )
+                def count(name, least):
+                    return wait_until(
+                        lambda: settings.read()
+                        or getattr(settings.status["base"].delay_injection, name) >= least,
+                        20,
+                    )
 
-            self.assertTrue(count("samples", 100))
-            with self.assertRaisesRegex(
-                BadInput, "wlan.rate_mbps = 1: a link of kind ofdm has no such live setting"
-            ):
-                settings.set({"wlan.rate_mbps": 1})
-            settings.set({"channel.blackout": 300})
-            self.assertTrue(count("held", 1))
-            settings.set({"delay_injection.mode": "off"})
-            settings.read()
-            sender.kill(), receiver.kill()
+                self.assertTrue(count("samples", 100))
+                with self.assertRaisesRegex(
+                    BadInput, "wlan.rate_mbps = 1: a link of kind ofdm has no such live setting"
+                ):
+                    settings.set({"wlan.rate_mbps": 1})
+                settings.set({"channel.blackout": 300})
+                self.assertTrue(count("held", 1))
+                settings.set({"delay_injection.mode": "off"})
+                settings.read()
             return {"held_now": settings.status["base"].delay_injection.held_now}
 
         report = self.run_cell(

@@ -207,7 +207,7 @@ class Handover(unittest.TestCase):
             ping(cell, "-c", "1", "-W", "1")
             s.read()
             self.assertEqual(s.status["base"].mobility.waiting_packets, 1)
-            os.kill(cell.keeper.pids["emulator"], signal.SIGKILL)
+            os.kill(cell.supervisor.pids["emulator"], signal.SIGKILL)
             wait_until(lambda: not ping(cell, "-c", "1", "-W", "1"), 10)
             return {}
 

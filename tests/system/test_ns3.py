@@ -14,6 +14,7 @@ import unittest.mock
 from openwip_cli.campaign import experiments, in_ns3, metrics, one_run, options, plan, statements
 from openwip_cli.errors import BadInput
 from openwip_cli.machine.places import Places
+from openwip_cli.measure import flows
 from openwip_cli.runs import ns3, ns3_tcp, pool, tcpl, transfers, validate, virtual
 from openwip_cli.settings import emulator
 from openwip_cli.settings.scenario import Scenario
@@ -145,9 +146,9 @@ class Refusals(unittest.TestCase):
             ({"sack": "2"}, {}, r"sack is '2'; valid: on\|off"),
         ):
             with self.assertRaisesRegex(BadInput, words):
-                ns3_tcp.settings_of(tcp, sysctls)
+                ns3_tcp.attributes_of(tcp, sysctls)
         self.assertEqual(
-            ns3_tcp.settings_of({"timestamps": "off"}, {"net/ipv4/tcp_sack": "0"}),
+            ns3_tcp.attributes_of({"timestamps": "off"}, {"net/ipv4/tcp_sack": "0"}),
             [
                 "set ns3::TcpSocketBase::Sack false",
                 "set ns3::TcpSocketBase::Timestamp false",
@@ -155,7 +156,7 @@ class Refusals(unittest.TestCase):
             ],
         )
         self.assertEqual(
-            ns3_tcp.settings_of(
+            ns3_tcp.attributes_of(
                 {"dsack": "off"}, {"net/ipv4/tcp_dsack": "1", "net/ipv4/tcp_rto_min_us": "20000"}
             ),
             ["set ns3::TcpSocketBase::MinRto 20ms"],
@@ -186,10 +187,28 @@ class Runs(unittest.TestCase):
         report = run(
             virtual.Plan(
                 [
-                    "transfer 0 1 1 50000 reno",
-                    f"pages 1 0 1 {SECONDS} 300 20000 0.5 cubic",
-                    f"voip 0 2 1 {SECONDS} 0.02 60",
-                    "bulk 0 1 1 2 westwood-per-ack 64",
+                    flows.flow("transfer", 0, 1, start_s=1, bytes=50000, congestion_control="reno"),
+                    flows.flow(
+                        "pages",
+                        1,
+                        0,
+                        start_s=1,
+                        seconds=SECONDS,
+                        request_bytes=300,
+                        response_bytes=20000,
+                        think_s=0.5,
+                        congestion_control="cubic",
+                    ),
+                    flows.flow("voip", 0, 2, start_s=1, seconds=SECONDS, interval_s=0.02, bytes=60),
+                    flows.flow(
+                        "bulk",
+                        0,
+                        1,
+                        start_s=1,
+                        seconds=2,
+                        congestion_control="westwood-per-ack",
+                        buffer_kb=64,
+                    ),
                 ],
                 {"net/ipv4/tcp_sack": "0"},
             ),
@@ -228,7 +247,13 @@ class Runs(unittest.TestCase):
         self.assertEqual(rates[1], rates[2])
         # The access point puts a head back that it could not send, the station gives it up.
         report = run(
-            virtual.Plan([f"bulk 1 0 1 {SECONDS} coarse-reno"]),
+            virtual.Plan(
+                [
+                    flows.flow(
+                        "bulk", 1, 0, start_s=1, seconds=SECONDS, congestion_control="coarse-reno"
+                    )
+                ]
+            ),
             link__kind="wlan",
             wlan__errors="burst",
             wlan__burst=20,
@@ -243,7 +268,18 @@ class Runs(unittest.TestCase):
     def test_files_one_after_the_other_take_what_the_text_says_and_a_loss_its_time(self):
         def sessions(**settings):
             report = run(
-                virtual.Plan(["sessions 0 1 1 reno 1000 2 100000 3"]),
+                virtual.Plan(
+                    [
+                        flows.flow(
+                            "sessions",
+                            0,
+                            1,
+                            start_s=1,
+                            congestion_control="reno",
+                            files=[{"bytes": 1000, "times": 2}, {"bytes": 100000, "times": 3}],
+                        )
+                    ]
+                ),
                 channel__model="static",
                 **settings,
             )
@@ -272,7 +308,18 @@ class Runs(unittest.TestCase):
         """Each is told with its own file, whichever end comes first."""
         sizes = [1000, 3000] * 20
         report = run(
-            virtual.Plan(["sessions 0 1 1 reno " + " ".join(f"{size} 1" for size in sizes)]),
+            virtual.Plan(
+                [
+                    flows.flow(
+                        "sessions",
+                        0,
+                        1,
+                        start_s=1,
+                        congestion_control="reno",
+                        files=[{"bytes": size} for size in sizes],
+                    )
+                ]
+            ),
             channel__model="static",
             wired__loss=0.25,
         )
@@ -492,14 +539,21 @@ class Runs(unittest.TestCase):
             )
 
     def test_a_plan_that_it_cannot_do_is_bad_input(self):
-        for line, word in (
-            ("bulk 0 1 1 1 nonsense", f"valid: {', '.join(ns3_tcp.SENDERS)}$"),
-            ("sessions 0 1 1 reno 1000", "valid: .*sessions"),
-            ("dance 0 1 1 1", "dance"),
-            ("bulk 0 7 1 1 cubic", "7"),
+        for wanted, word in (
+            (
+                flows.flow("bulk", 0, 1, start_s=1, seconds=1, congestion_control="nonsense"),
+                f"valid: {', '.join(ns3_tcp.SENDERS)}$",
+            ),
+            (
+                flows.flow("sessions", 0, 1, start_s=1, congestion_control="reno", files=[]),
+                r"files is \[\]; valid: a list of 1",
+            ),
+            (flows.flow("dance", 0, 1), "dance.*valid: bulk, .*sessions"),
+            (flows.flow("compare", 0, 1, bytes=9, limit_s=1, seed=1), "valid: bulk, .*voip$"),
+            (flows.flow("bulk", 0, 7, start_s=1, seconds=1, congestion_control="cubic"), "7"),
         ):
             with self.assertRaisesRegex(BadInput, word):
-                run(virtual.Plan([line]))
+                run(virtual.Plan([wanted]))
         with self.assertRaisesRegex(BadInput, "MinRto soon"):
             run(tcp={"ns3::TcpSocketBase::MinRto": "soon"})
 

@@ -19,6 +19,7 @@ from demo_support import Demo, openwip, wait_until
 from openwip_cli.cell import cell as cells
 from openwip_cli.errors import BadInput
 from openwip_cli.machine import system
+from openwip_cli.measure import flows
 from openwip_cli.runs import split_tcp, virtual
 from openwip_cli.settings import emulator
 from split_world import (
@@ -444,7 +445,21 @@ class InVirtualTime(unittest.TestCase):
         return virtual.run(emulator.scenario_of(values | settings), PLACES, plan)
 
     def test_transfers_are_split_and_arrive_as_they_were_sent(self):
-        plan = virtual.Plan(["compare 0 1 1 300000 cubic 0 200 7", "transfer 0 1 1 20000 cubic"])
+        plan = virtual.Plan(
+            [
+                flows.flow(
+                    "compare",
+                    0,
+                    1,
+                    start_s=1,
+                    bytes=300000,
+                    congestion_control="cubic",
+                    limit_s=200,
+                    seed=7,
+                ),
+                flows.flow("transfer", 0, 1, start_s=1, bytes=20000, congestion_control="cubic"),
+            ]
+        )
         report, again = self.run_plan(plan), self.run_plan(plan)
         self.assertEqual(report["verdict"]["reasons"], [])
         found = report["split_tcp"]
@@ -454,17 +469,32 @@ class InVirtualTime(unittest.TestCase):
         self.assertEqual(found, again["split_tcp"])
 
     def test_what_would_have_to_pass_is_refused(self):
-        for flow in ("voip 0 1 1 5 0.02 160", "transfer 1 0 1 20000 cubic"):
+        for wanted in (
+            flows.flow("voip", 0, 1, start_s=1, seconds=5, interval_s=0.02, bytes=160),
+            flows.flow("transfer", 1, 0, start_s=1, bytes=20000, congestion_control="cubic"),
+        ):
             with (
-                self.subTest(flow),
+                self.subTest(wanted["kind"]),
                 self.assertRaisesRegex(
-                    BadInput, f"{flow[:5]}.*valid there: TCP connections that the server opens"
+                    BadInput,
+                    f"{wanted['kind']}.*valid there: TCP connections that the server opens",
                 ),
             ):
-                self.run_plan(virtual.Plan([flow]))
+                self.run_plan(virtual.Plan([wanted]))
 
     def test_a_short_bearer_answers_the_handshake_of_a_server_far_away_early(self):
-        plan = virtual.Plan(["sessions 0 1 1 cubic 20000 1"])
+        plan = virtual.Plan(
+            [
+                flows.flow(
+                    "sessions",
+                    0,
+                    1,
+                    start_s=1,
+                    congestion_control="cubic",
+                    files=[{"bytes": 20000, "times": 1}],
+                )
+            ]
+        )
         split, whole = (
             self.run_plan(plan),
             self.run_plan(plan, **{"split_tcp.ports": "off", "umts.one_way_ms": 135}),

@@ -19,6 +19,7 @@ from unittest import mock
 
 from openwip_cli.errors import BadInput, CellDied
 from openwip_cli.machine.places import Places
+from openwip_cli.measure import flows
 from openwip_cli.runs import tcpl, virtual
 from virtual_support import BUILD, HAS_KERNEL, PLACES, check_full, run
 
@@ -108,10 +109,10 @@ class Failures(unittest.TestCase):
     @unittest.skipIf(os.geteuid() != 0, "mounting a small disk needs root")
     def test_a_disk_without_room_for_the_result_makes_no_valid_run(self):
         code = (
-            "from openwip_cli.machine.places import default\nfrom openwip_cli.runs import"
+            "from openwip_cli.machine.places import default\nfrom openwip_cli.measure.flows import flow\nfrom openwip_cli.runs import"
             " virtual\nfrom openwip_cli.settings import emulator\ns ="
             " emulator.scenario_of({'channel.model': 'static', 'traffic.duration_s':"
-            " 100})\nprint(*virtual.run(s, default(), virtual.Plan(['voip 0 1 1 100 0.02"
+            " 100})\nprint(*virtual.run(s, default(), virtual.Plan([flow('voip', 0, 1, start_s=1, seconds=100, interval_s=0.02, bytes="
             " 60']))['verdict']['reasons'])"
         )
         room = 4096 * 16 + sum(
@@ -141,7 +142,16 @@ class Failures(unittest.TestCase):
         for files, reasons in ((20, []), (300, ["traffic: sessions: Argument list too long"])):
             report = run(
                 virtual.Plan(
-                    ["sessions 0 1 1 reno " + " ".join(f"{1000 + n} 1" for n in range(files))]
+                    [
+                        flows.flow(
+                            "sessions",
+                            0,
+                            1,
+                            start_s=1,
+                            congestion_control="reno",
+                            files=[{"bytes": 1000 + n} for n in range(files)],
+                        )
+                    ]
                 ),
                 channel__model="static",
             )
@@ -354,15 +364,24 @@ class Failures(unittest.TestCase):
             self.assertGreater(json.loads(report.read_text())["tcp"]["goodput_bps"], 0)
 
     def test_a_plan_that_the_kernel_cannot_do_is_no_valid_run(self):
-        report = run(virtual.Plan(["bulk 0 1 1 1 nonsense"]))
+        report = run(
+            virtual.Plan(
+                [flows.flow("bulk", 0, 1, start_s=1, seconds=1, congestion_control="nonsense")]
+            )
+        )
         self.assertFalse(report["verdict"]["valid"])
         self.assertIn("nonsense", report["verdict"]["reasons"][0])
-        report = run(virtual.Plan(["dance 0 1 1 1"]))
+        report = run(virtual.Plan([flows.flow("dance", 0, 1)]))
         self.assertIn("dance", json.dumps(report["verdict"]["reasons"]))
 
     def test_a_setting_that_is_read_back_otherwise_at_another_side_is_no_valid_run(self):
         # reads otherwise every time
-        report = run(virtual.Plan(["bulk 0 1 1 1 cubic"], {"../../dev/urandom": "1"}))
+        report = run(
+            virtual.Plan(
+                [flows.flow("bulk", 0, 1, start_s=1, seconds=1, congestion_control="cubic")],
+                {"../../dev/urandom": "1"},
+            )
+        )
         self.assertIn(
             "traffic: ../../dev/urandom is not the same at all sides",
             report["verdict"]["reasons"][0],

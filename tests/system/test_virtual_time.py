@@ -14,6 +14,7 @@ import tempfile
 import unittest
 
 from openwip_cli.campaign import experiments, grid, in_virtual_time, metrics, tcp_settings
+from openwip_cli.measure import flows
 from openwip_cli.records.run_record import RunRecord
 from openwip_cli.runs import tcpl, transfers, validate, virtual
 from openwip_cli.settings.scenario import Scenario
@@ -88,7 +89,15 @@ class Runs(unittest.TestCase):
             packets = pathlib.Path(folder, "packets.pcap")
             for queue in ([], [(0, "tc qdisc replace dev eth0 root netem delay 50ms")]):
                 run(
-                    virtual.Plan(["transfer 0 1 1 1000 cubic"], {}, queue),
+                    virtual.Plan(
+                        [
+                            flows.flow(
+                                "transfer", 0, 1, start_s=1, bytes=1000, congestion_control="cubic"
+                            )
+                        ],
+                        {},
+                        queue,
+                    ),
                     packets,
                     channel__model="static",
                     traffic__duration_s=1,
@@ -107,8 +116,9 @@ class Runs(unittest.TestCase):
             "terminals": 2,
             "delay_injection.mode": "adaptive",
         }
-        up = virtual.Plan([f"bulk 2 0 1 {SECONDS} cubic"])
-        moving = {"link.kind": "hetnet", "hetnet.plan": "2s@UMTS", "hetnet.delay_s": 0.5}
+        up = virtual.Plan(
+            [flows.flow("bulk", 2, 0, start_s=1, seconds=SECONDS, congestion_control="cubic")]
+        )
         for link, traffic, limit_bps in (
             (bearer, None, 384e3),
             (bearer | {"umts.profile": "lundsten-64"}, None, 64e3),
@@ -161,11 +171,23 @@ class Runs(unittest.TestCase):
     def test_all_kinds_of_traffic_come_through_and_settings_of_the_kernel_are_read_back(self):
         plan = virtual.Plan(
             [
-                "transfer 0 1 1 50000 reno",
-                f"pages 1 0 1 {SECONDS} 300 20000 0.5 cubic",
-                f"voip 0 2 1 {SECONDS} 0.02 60",
-                f"voip 2 0 1 {SECONDS} 0.02 60",
-                "bulk 0 1 1 2 westwood 64",
+                flows.flow("transfer", 0, 1, start_s=1, bytes=50000, congestion_control="reno"),
+                flows.flow(
+                    "pages",
+                    1,
+                    0,
+                    start_s=1,
+                    seconds=SECONDS,
+                    request_bytes=300,
+                    response_bytes=20000,
+                    think_s=0.5,
+                    congestion_control="cubic",
+                ),
+                flows.flow("voip", 0, 2, start_s=1, seconds=SECONDS, interval_s=0.02, bytes=60),
+                flows.flow("voip", 2, 0, start_s=1, seconds=SECONDS, interval_s=0.02, bytes=60),
+                flows.flow(
+                    "bulk", 0, 1, start_s=1, seconds=2, congestion_control="westwood", buffer_kb=64
+                ),
             ],
             {"net/ipv4/tcp_sack": "0"},
             [(0, "tc qdisc replace dev eth0 root netem delay 20ms")],

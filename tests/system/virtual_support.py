@@ -10,6 +10,7 @@ from unittest import mock
 
 from openwip_cli.errors import CellDied
 from openwip_cli.machine.places import Places
+from openwip_cli.measure import flows
 from openwip_cli.runs import virtual
 from openwip_cli.settings import emulator
 
@@ -62,7 +63,18 @@ def check_full(test, run):
             ):
                 with test.assertRaisesRegex(CellDied, f"^{reported}: No space left on device$"):
                     run(
-                        virtual.Plan(["transfer 0 1 1 1000 cubic"]),
+                        virtual.Plan(
+                            [
+                                flows.flow(
+                                    "transfer",
+                                    0,
+                                    1,
+                                    start_s=1,
+                                    bytes=1000,
+                                    congestion_control="cubic",
+                                )
+                            ]
+                        ),
                         "capture",
                         recorded="record",
                         link__kind=link,

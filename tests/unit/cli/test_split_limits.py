@@ -5,14 +5,15 @@ started. The proxy's own limits: tests/unit/host/test_split_proxy.cpp."""
 import unittest
 
 from openwip_cli.errors import BadInput
-from openwip_cli.runs import split_tcp, virtual
+from openwip_cli.measure import flows
+from openwip_cli.runs import split_tcp
 
-FLOWS = ["transfer 0 1 1 20000 cubic"]
+FLOWS = [flows.flow("transfer", 0, 1, start_s=1, bytes=20000, congestion_control="cubic")]
 
 
 class GuestMemory(unittest.TestCase):
     def line(self, connections, buffer_kb, memory_mb=128):
-        return split_tcp.guest_line(
+        return split_tcp.guest_proxy(
             {
                 "split_tcp.ports": "all",
                 "terminals": 1,
@@ -21,13 +22,18 @@ class GuestMemory(unittest.TestCase):
                 "split_tcp.buffer_kb": buffer_kb,
             },
             FLOWS,
-            virtual.PORT,
+            flows.PORT,
             memory_mb,
         )
 
     def test_half_of_the_guests_memory_is_the_most_that_connections_hold(self):
         self.assertEqual(
-            self.line(256, 128), f"between 2 3 /split {virtual.PORT} {128 << 10} 256 120 3"
+            self.line(256, 128),
+            {
+                "listens": 2,
+                "connects": 3,
+                "command": f"/split {flows.PORT} {128 << 10} 256 120 3".split(),
+            },
         )
         for connections, buffer_kb, memory_mb, valid in (
             (256, 129, 128, 128),

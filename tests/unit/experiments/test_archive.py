@@ -57,7 +57,7 @@ class Rows(unittest.TestCase):
 
     def progress(self):
         e = self.world.experiment()
-        return runner.Progress(self.store, [e], plan.unique_runs([e]), self.world.said.append)
+        return runner.Progress(self.store, [e], plan.unique_runs([e]), self.world.output.append)
 
     def test_a_folder_of_before_is_converted_with_every_byte_of_every_result(self):
         before = metrics.Results(self.world.experiment(), self.store.read)
@@ -106,7 +106,7 @@ class Rows(unittest.TestCase):
         self.assertEqual(self.store.read(run.key).state, State.INVALID)
         progress = self.progress()
         self.assertEqual([r.key for r in progress.next(99)], [run.key])
-        self.assertIn("its bytes in the store changed. It stays", "\n".join(self.world.said))
+        self.assertIn("its bytes in the store changed. It stays", "\n".join(self.world.output))
         self.world.make([run])
         progress.take(run.key)
         self.assertEqual(self.store.read(run.key).run["key"], run.key)
@@ -120,7 +120,7 @@ class Rows(unittest.TestCase):
             with mock.patch.object(store, "WAITS_S", ()):
                 self.assertEqual(self.progress().next(99), [])
             self.assertEqual(self.store.archive.path.read_bytes(), content)
-            self.assertIn("SQLite says: ", "\n".join(self.world.said))
+            self.assertIn("SQLite says: ", "\n".join(self.world.output))
             self.store.archive.close()
 
     def test_a_store_of_a_later_format_is_refused(self):

@@ -11,7 +11,7 @@ import world
 from statement_case import Case
 from world import result, results
 
-from openwip_cli.campaign import figures, metrics, report, workloads
+from openwip_cli.campaign import figures, flow_results, metrics, report
 
 
 class Output(Case):
@@ -210,7 +210,7 @@ class Output(Case):
             ([[0, 9], [3, 8], [2, 7], [3, 5]], axis, numbers),
             (None, r"nth packet that arrived (n/50)", [0, 1, 2]),
         ):
-            work = workloads.stream(4, arrived or [[n, 9] for n in numbers])
+            work = flow_results.stream(4, arrived or [[n, 9] for n in numbers])
             if arrived is None:  # as before there were numbers
                 del work["numbers"]
             r = results(self.experiment(), lambda p, n: {"workload": work})

@@ -1,115 +1,212 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The programs at the ends of a cell, over the loopback interface, and how their output is read."""
+"""The traffic program at the ends of a cell, over the loopback interface: what it tells, by the
+schema of flows, and what the result of an experiment makes of it."""
 
 import json
+import os
 import pathlib
+import re
 import signal
+import socket
 import subprocess
-import sys
 import unittest
 
-from openwip_cli.campaign import metrics, tcp_settings, workloads
-from openwip_cli.programs import flow_program, voip_program
+import jsonschema
 
-PROGRAMS = pathlib.Path(flow_program.__file__).parent
+from openwip_cli.campaign import flow_results, metrics, tcp_settings
+from openwip_cli.measure import flows
 
-
-def start(program, *arguments):
-    p = subprocess.Popen(
-        [sys.executable, PROGRAMS / program, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert p.stdout.readline() == "ready\n"
-    return p
+TOP = pathlib.Path(__file__).resolve().parents[3]
+PROGRAM = pathlib.Path(os.environ["OPENWIP_BUILD"], flows.PROGRAM)
+SCHEMA = json.loads((TOP / "host/flow/flows.schema.json").read_text())
+SIDES = ["127.0.0.1/8", "127.0.0.1/8"]
 
 
 def free_port():
-    import socket
-
     with socket.socket() as s:
         s.bind(("", 0))
         return s.getsockname()[1]
 
 
-class Voip(unittest.TestCase):
-    def test_every_packet_arrives_over_loopback_with_its_number_and_a_delay(self):
-        port = free_port()
-        receiver = start("voip_program.py", "receive", port)
-        sent = json.loads(
-            subprocess.run(
-                [
-                    sys.executable,
-                    PROGRAMS / "voip_program.py",
-                    "send",
-                    "127.0.0.1",
-                    str(port),
-                    "40",
-                    "200",
-                    "172",
-                ],
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-        )
-        receiver.send_signal(signal.SIGTERM)
-        got = json.loads(receiver.communicate(timeout=10)[0])
-        self.assertEqual((sent["sent"], sent["not_sent"], got["foreign"]), (40, 0, 0))
-        self.assertEqual([n for n, _ in got["arrived"]], list(range(40)))
-        # Both ends have one clock: a delay over loopback is not negative, and not a second.
-        self.assertTrue(all(0 <= d < 1_000_000 for _, d in got["arrived"]), got)
+def arguments(end, wanted, **more):
+    plan = {"sides": SIDES, "flows": [wanted]} | more
+    return [PROGRAM, end, json.dumps(plan)]
 
-    def test_the_clocks_are_compared_although_the_process_loses_the_processor(self):
-        # The first reading is interrupted for 5 ms, the second takes 300 ns and counts.
-        real = iter([1_000_005_000_050, 1_000_006_000_150])
-        readings = iter([0, 5_000_000, 6_000_000, 6_000_300])
+
+def told(text):
+    """The lines, each of which is what the schema says of a result."""
+    lines = [json.loads(line) for line in text.splitlines() if line != "ready"]
+    for line in lines:
+        jsonschema.validate(line, SCHEMA | {"$ref": "#/$defs/result"})
+    return flows.ends_of(lines)[0]
+
+
+def both(wanted, stop=False, sender="sender", receiver="receiver", **more):
+    """(sender, receiver): what they tell."""
+    jsonschema.validate({"flows": [wanted]}, SCHEMA)
+    more = {"port": free_port()} | more
+    other = subprocess.Popen(arguments(receiver, wanted, **more), stdout=subprocess.PIPE, text=True)
+    try:
+        assert other.stdout.readline() == "ready\n"
+        done = subprocess.run(
+            arguments(sender, wanted, **more), capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        if stop:
+            other.send_signal(signal.SIGTERM)
+        text = other.communicate(timeout=20)[0]
+        return told(done.stdout), told(text) if text else {}
+    finally:
+        other.kill()
+        other.wait()
+
+
+@unittest.skipUnless(PROGRAM.exists(), "the traffic program is not built")
+class Program(unittest.TestCase):
+    def test_every_packet_of_speech_arrives_with_its_number_and_a_delay(self):
+        for kernel in (False, True):
+            sent, got = both(
+                flows.flow(
+                    "voip", 0, 1, seconds=0.2, interval_s=0.005, bytes=172, kernel_times=kernel
+                ),
+                stop=True,
+            )
+            self.assertEqual((sent["sent"], sent["not_sent"], got["foreign"]), (40, 0, 0))
+            self.assertEqual([n for n, _ in got["arrived"]], list(range(40)))
+            # Both ends have one clock: a delay is not negative, and not a second.
+            self.assertTrue(all(0 <= d < 1_000_000 for _, d in got["arrived"]), got)
+
+    def test_a_long_list_of_arrivals_is_told_in_parts_and_is_whole(self):
+        sent, got = both(
+            flows.flow("voip", 0, 1, seconds=0.6, interval_s=0.0005, bytes=16), stop=True
+        )
+        self.assertEqual(sent["sent"], 1200)
+        self.assertEqual(sorted(n for n, _ in got["arrived"]), list(range(1200)))
+
+    def test_files_are_timed_from_connect_to_the_last_acknowledgement(self):
+        wanted = flow_results.files(
+            {
+                "congestion_control": "cubic",
+                "flows": [{"kb": 1, "times": 3}, {"kb": 200, "times": 2}],
+            }
+        )
+        sent, got = both(wanted, window_bytes=20440)
+        self.assertEqual(set(got["windows"]), {20440})
+        done = flow_results.sessions(sent["sessions"], got["sessions"])
+        self.assertEqual([f["kb"] for f in done], [1, 1, 1, 200, 200])
+        for f in done:
+            self.assertTrue(0 < f["connect_s"] < f["last_byte_s"] <= f["session_s"] < 5, f)
+            self.assertEqual(len(f["arrived_s"]), 50)
+        sizes = flow_results.by_size(done)
+        self.assertEqual(sizes["1"]["times"], 3)
+        self.assertAlmostEqual(sizes["200"]["goodput_bps"], 1_600_000 / sizes["200"]["session_s"])
+
+    def test_bulk_tells_what_came_in_its_time_and_whole_what_was_sent(self):
+        sent, got = both(flows.flow("bulk", 0, 1, seconds=0.5, congestion_control="cubic"))
+        self.assertEqual(sent["congestion_control"], "cubic")
+        self.assertTrue(0 < got["bytes"] <= sent["bytes"])
+        self.assertAlmostEqual(got["last"] - got["began"], 0.5, places=6)
+        sent, got = both(flows.flow("bulk", 0, 1, seconds=2.2, whole=True, buffer_kb=48))
+        self.assertEqual(sent["bytes"], got["bytes"])
+        self.assertEqual(sum(got["bytes_by_second"]), got["bytes"])
+        self.assertTrue(got["first"] + 1 <= got["steady_first"] < got["last"])
+        self.assertTrue(got["first_bytes"] < got["steady_first_bytes"] < got["bytes"])
+
+    def test_so_many_bytes_arrive_and_compared_ones_are_those_that_were_sent(self):
+        sent, got = both(flows.flow("transfer", 0, 1, bytes=1_000_000))
+        self.assertEqual((sent["bytes"], got["bytes"]), (1_000_000, 1_000_000))
+        sent, got = both(flows.flow("compare", 0, 1, bytes=300_000, limit_s=20, seed=7))
         self.assertEqual(
-            voip_program.realtime_ahead_ns(lambda: next(readings), lambda: next(real)),
-            1_000_000_000_000,
+            [got[k] for k in ("bytes", "bytes_wrong", "bits_wrong", "given_up")],
+            [300_000, 0, 0, False],
         )
 
-    def test_the_payload_has_the_size_asked_for(self):
-        self.assertEqual(len(voip_program.packet(7, 123, 172)), 172)
+    def test_a_comparison_that_nobody_comes_to_is_given_up_at_its_limit(self):
+        done = subprocess.run(
+            arguments(
+                "receiver",
+                flows.flow("compare", 0, 1, bytes=9, limit_s=0.2, seed=1),
+                port=free_port(),
+            ),
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+        got = told(done.stdout)
+        self.assertEqual((got["bytes"], got["given_up"]), (0, True))
 
+    def test_pages_are_asked_for_and_come_whole(self):
+        wanted = flows.flow(
+            "pages", 0, 1, seconds=0.3, request_bytes=300, response_bytes=200_000, think_s=0.01
+        )
+        asked, _ = both(wanted, stop=True, sender="client", receiver="server")
+        self.assertGreater(asked["pages"], 0)
+        self.assertEqual(asked["broken"], 0)
+
+    def test_a_link_without_a_connection_is_told_and_other_failures_end_the_program(self):
+        port = free_port()
+        done = subprocess.run(
+            arguments("sender", flows.flow("bulk", 0, 1, seconds=1), port=port),
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        self.assertEqual(
+            (done.returncode, told(done.stdout)["problem"]), (0, "connect: Connection refused")
+        )
+        done = subprocess.run(
+            arguments("sender", flows.flow("transfer", 0, 1, bytes=9), port=port),
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        self.assertEqual(
+            (done.returncode, done.stderr), (1, "wip_flow: connect: Connection refused\n")
+        )
+
+    def test_a_plan_that_is_not_of_the_schema_is_refused_with_what_is_valid(self):
+        kinds = ", ".join(
+            SCHEMA["$defs"][r["$ref"].rpartition("/")[2]]["properties"]["kind"]["const"]
+            for r in SCHEMA["$defs"]["flow"]["oneOf"]
+        )
+        bulk = flows.flow("bulk", 0, 1, seconds=1)
+        for wanted, end, words in (
+            (flows.flow("dance", 0, 1), "sender", f'flows[0].kind is "dance"; valid: {kinds}'),
+            (bulk | {"to": 2}, "sender", "flows[0].to is 2; valid: 0..1"),
+            (bulk | {"seconds": 0}, "sender", "flows[0].seconds is 0; valid: a number 0.001.."),
+            (bulk | {"second": 1}, "sender", "flows[0].second is 1; valid: one of kind, from"),
+            (bulk, "client", "END is client of kind bulk; valid: receiver, sender"),
+        ):
+            done = subprocess.run(arguments(end, wanted), capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"wip_flow: {words}", done.stderr)
+
+    def test_every_kind_of_the_schema_has_its_ends(self):
+        for rule in SCHEMA["$defs"]["flow"]["oneOf"]:
+            properties = SCHEMA["$defs"][rule["$ref"].rpartition("/")[2]]["properties"]
+            kind = properties["kind"]["const"]
+            values = {"files": [{"bytes": 1}], "command": ["true"], "congestion_control": "cubic"}
+            wanted = {"kind": kind} | {
+                k: values.get(k, 1)
+                for k, v in properties.items()
+                if k != "kind" and "default" not in v
+            }
+            wanted |= {"bytes": 16} if "bytes" in wanted else {}
+            wanted |= {"buffer_kb": 0} if "buffer_kb" in wanted else {}
+            jsonschema.validate({"flows": [wanted]}, SCHEMA)
+            done = subprocess.run(arguments("nobody", wanted), capture_output=True, text=True)
+            valid = re.search(r"valid: (.+)\n", done.stderr)
+            self.assertEqual(bool(valid), kind != "program", done.stderr)
+
+
+class Results(unittest.TestCase):
     def test_summary_counts_loss_duplicates_and_reordering(self):
-        s = voip_program.summary(6, [[0, 10], [2, 12], [1, 30], [2, 13], [5, 11]])
+        s = flow_results.stream_summary(6, [[0, 10], [2, 12], [1, 30], [2, 13], [5, 11]])
         self.assertEqual(
             (s["received"], s["reordered"], s["duplicates"], s["delays_us"]),
             (4, 1, 1, [10, 12, 30, 11]),
         )
         self.assertAlmostEqual(s["loss"], 2 / 6)
-
-
-class Flows(unittest.TestCase):
-    def test_flows_arrive_whole_and_are_timed_from_connect_to_the_last_acknowledgement(self):
-        port = free_port()
-        receiver = start("flow_program.py", "receive", port, 5, 20440)
-        sent = json.loads(
-            subprocess.run(
-                [
-                    sys.executable,
-                    PROGRAMS / "flow_program.py",
-                    "send",
-                    "127.0.0.1",
-                    str(port),
-                    "1:3",
-                    "200:2",
-                ],
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-        )
-        received = json.loads(receiver.communicate(timeout=10)[0])
-        self.assertEqual({f["window"] for f in received}, {20440})
-        done = flow_program.summary(sent, received)
-        self.assertEqual([f["kb"] for f in done], [1, 1, 1, 200, 200])
-        for f in done:
-            self.assertTrue(0 < f["connect_s"] < f["last_byte_s"] <= f["session_s"] < 5, f)
-        sizes = workloads.by_size(done)
-        self.assertEqual(sizes["1"]["times"], 3)
-        self.assertAlmostEqual(sizes["200"]["goodput_bps"], 1_600_000 / sizes["200"]["session_s"])
 
     def test_a_receiver_that_ended_with_another_window_is_no_valid_run(self):
         # tuned; one that nobody connected to
@@ -122,16 +219,14 @@ class Flows(unittest.TestCase):
 
     def test_of_what_only_some_flows_tell_the_mean_is_theirs(self):
         sent = [
-            {"kb": 1, "began_ns": 0, "connected_ns": 10**9, "window": w, "window_variance": 9.0}
+            {"bytes": 1000, "began": 0, "connected": 1, "window": w, "window_variance": 9.0}
             for w in (10, 20, 30)
         ]
         sent[1]["first_retransmission_s"], sent[2]["first_retransmission_s"] = 2.0, 4.0
-        done = flow_program.summary(
-            sent, 3 * [{"bytes": 1000, "last_byte_ns": 2 * 10**9, "closed_ns": 3 * 10**9}]
-        )
+        done = flow_results.sessions(sent, 3 * [{"bytes": 1000, "last_byte": 2, "closed": 3}])
         point = {"flow_kb": 1}
         result = {
-            "workload": {"flows": workloads.by_size(done)},
+            "workload": {"flows": flow_results.by_size(done)},
             "bearer": {"down": {"busy_rate_bps": 2e5, "received_octets_most": 1500}},
         }
         for metric, value in (
@@ -144,59 +239,35 @@ class Flows(unittest.TestCase):
             self.assertAlmostEqual(metrics.value_of(result, point, metric), value, msg=metric)
         with self.assertRaises(LookupError):  # of a run without any
             metrics.value_of(
-                {"workload": {"flows": workloads.by_size(done[:1])}},
+                {"workload": {"flows": flow_results.by_size(done[:1])}},
                 point,
                 "flow_first_retransmission_s",
             )
 
     def test_a_flow_that_arrived_short_is_an_error(self):
-        with self.assertRaisesRegex(ValueError, "1 kB arrived with 999 bytes"):
-            flow_program.summary(
-                [{"kb": 1, "began_ns": 0, "connected_ns": 1}],
-                [{"bytes": 999, "last_byte_ns": 2, "closed_ns": 3}],
+        with self.assertRaisesRegex(ValueError, "1000 bytes arrived with 999"):
+            flow_results.sessions(
+                [{"bytes": 1000, "began": 0, "connected": 1}],
+                [{"bytes": 999, "last_byte": 2, "closed": 3}],
             )
 
-
-class Iperf(unittest.TestCase):
-    SERVER = """Server listening on 5201
-[ ID] Interval           Transfer     Bitrate
-[  5]   0.00-1.00   sec   500 KBytes  4096 Kbits/sec
-[  5]   1.00-2.00   sec   250 KBytes  2048 Kbits/sec
-[  5]   2.00-2.03   sec  0.00 Bytes  0.00 Kbits/sec
-- - - - -
-[  5]   0.00-2.03   sec   750 KBytes  3027 Kbits/sec                  receiver
-"""
-
-    def test_intervals_of_the_receiver_are_summed_without_the_last_line(self):
-        seconds, bits = workloads.server_intervals(self.SERVER)
-        self.assertAlmostEqual(seconds, 2.03)
-        self.assertAlmostEqual(bits, 6.144e6)
-
     def test_a_link_without_a_connection_has_a_goodput_of_zero_and_says_why(self):
-        got = workloads.goodput_of(
-            '{"error": "unable to connect to server: Connection timed out"}', (0, 0), 6
+        got = flow_results.bulk_result(
+            {"duration_s": 6}, {"problem": "connect: Connection timed out"}, {"bytes": 0}
         )
         self.assertEqual(
-            (got["goodput_bps"], got["problem"]),
-            (0, "unable to connect to server: Connection timed out"),
+            (got["goodput_bps"], got["problem"], got["rtt_ms"]),
+            (0, "connect: Connection timed out", None),
         )
 
-    def test_a_test_that_did_not_close_has_what_the_receiver_saw(self):
-        got = workloads.goodput_of("", workloads.server_intervals(self.SERVER), 6)
-        self.assertAlmostEqual(got["goodput_bps"], 1.024e6)
-        self.assertEqual(got["measured_by"], "intervals of the receiving iperf3")
-
-    def test_a_whole_test_is_read_from_the_report(self):
-        report = {
-            "start": {"tcp_mss_default": 1448},
-            "end": {
-                "sum_received": {"bits_per_second": 4e6, "seconds": 6.1},
-                "sum_sent": {"retransmits": 3},
-                "sender_tcp_congestion": "cubic",
-                "streams": [{"sender": {"mean_rtt": 26700, "max_snd_cwnd": 60000}}],
-            },
+    def test_a_goodput_is_what_the_receiver_took_in_the_time(self):
+        sender = {
+            "retransmits": 3,
+            "mss": 1448,
+            "rtt_ms": {"min": 20, "mean": 26.7, "max": 30},
+            "congestion_control": "cubic",
         }
-        got = workloads.goodput_of(json.dumps(report), (0, 0), 6)
+        got = flow_results.bulk_result({"duration_s": 6}, sender, {"bytes": 3_000_000})
         self.assertEqual(
             (got["goodput_bps"], got["retransmits"], got["rtt_ms"], got["congestion_control"]),
             (4e6, 3, 26.7, "cubic"),

@@ -23,7 +23,6 @@ OF_APPS = {"machine", "settings"}
 # `errors`, `text`, `core_schema`, `air` (numbers of the air interface), `shapes` (of a report) and
 # a room's own modules are everybody's.
 ALLOWED = {
-    "programs": set(),
     "machine": set(),
     "messages": set(),
     "settings": set(),
@@ -35,7 +34,6 @@ ALLOWED = {
     "channel": {"machine", "messages", "settings", "figures", "cell"},
     "iq": {"machine", "messages", "settings", "cell"},
     "runs": {
-        "programs",
         "machine",
         "messages",
         "settings",
@@ -47,7 +45,7 @@ ALLOWED = {
         "channel",
         "iq",
     },
-    "campaign": {"programs", "machine", "settings", "figures", "cell", "measure", "runs"},
+    "campaign": {"machine", "settings", "figures", "cell", "measure", "runs"},
     "lab": {"machine", "settings", "figures", "records"},
     "ratings": {"machine", "settings", "cell", "runs", "campaign"},
     "views": {"machine", "messages", "settings", "figures", "cell", "records"},

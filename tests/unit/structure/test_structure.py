@@ -106,8 +106,10 @@ ALLOWED = {
     "host/macd": (
         {"os", "packet", "runtime", "station", "schema", "config", "peer", "tun", "extension"} | MAC
     ),
+    # Ends of flows on Linux's sockets, and the plans that ns-3 reads as well.
+    "host/flow": set(),
     # A Linux kernel as a participant of the calendar.
-    "host/virtual": {"types", "port", "calendar"},
+    "host/virtual": {"types", "port", "calendar", "flow"},
     "host/emulator": (
         {
             "os",
@@ -140,6 +142,7 @@ ALLOWED = {
         "wire",
         "packet",
         "emulator",
+        "flow",
         "station",
         "tcpl",
         "virtual",

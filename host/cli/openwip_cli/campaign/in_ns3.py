@@ -35,8 +35,9 @@ def run(
         )
         report["workload"]["tcp_settings"] = {"sender": sender} | tcp
         return report
-    plan, result_of = in_virtual_time.KINDS[work["kind"]](work | {"congestion_control": sender})
+    work = work | {"congestion_control": sender or ""}
+    plan = in_virtual_time.plan_of(work)
     report = ns3.run(scenario, places, plan, progress=progress, tcp=tcp)
-    if in_virtual_time.add_result(report, work, result_of, TOOL) and sender:
+    if in_virtual_time.add_result(report, work, TOOL) and sender:
         report["workload"]["tcp_settings"] = {"sender": sender} | tcp
     return report

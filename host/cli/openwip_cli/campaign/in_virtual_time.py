@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The applications of an experiment (workloads.py) between the two ends of a Linux kernel in
-virtual time: the same work, TCP settings and results, made by its traffic program
-(host/virtual/guest.c)."""
+virtual time: the same work, TCP settings and results, made by the same traffic program."""
 
 import statistics
 from collections.abc import Callable
@@ -11,16 +10,14 @@ from ..cell import cell as cells
 from ..machine import placement, scratch
 from ..machine.places import Places
 from ..measure import packet_rtt, time_sequence
-from ..programs import flow_program
 from ..runs import emulate, virtual
 from ..settings.emulator import NAME, scenario_of
 from . import virtual_work, workloads
+from .flow_results import KINDS
 from .settings import START_S, VIRTUAL
 from .tcp_settings import route_metrics, sysctls_of, with_windows
 
 TOOL = "traffic program in virtual time"
-# of the report, sender and receiver: its workload
-Result = Callable[[dict[str, Any], dict[str, Any], dict[str, Any]], dict[str, Any]]
 MOST_KB = 2000  # of flows in all, of which each segment's round trip is measured
 
 
@@ -48,8 +45,8 @@ def run(
         )
         return with_windows(virtual_work.result_of(report, work["kind"]), work["window_bytes"])
     sides = virtual.addresses(emulate.config(cells.Cell(NAME), scenario), scenario["terminals"])
-    plan, result_of = KINDS[work["kind"]](work)
-    if work["kind"] != "voip":
+    plan = plan_of(work)
+    if KINDS[work["kind"]].tcp:
         plan.sysctls = {f"net/ipv4/{name}": str(value) for name, value in sysctls_of(work).items()}
         metrics, plan.window_bytes = " ".join(route_metrics(work)), work["window_bytes"]
         plan.batches = {
@@ -76,7 +73,7 @@ def run(
             trips = [t for flow in packet_rtt.of_capture(packets).values() for t in flow]
             if report.get("mobility"):
                 sequence = time_sequence.of_capture(packets)
-    if add_result(report, work, result_of, TOOL):
+    if add_result(report, work, TOOL):
         if trips:
             report["workload"]["packet_rtt"] = {
                 "segments": len(trips),
@@ -108,104 +105,22 @@ def run(
     return report
 
 
-def add_result(report: dict[str, Any], work: dict[str, Any], result_of: Result, tool: str) -> bool:
+def plan_of(work: dict[str, Any]) -> virtual.Plan:
+    """The figures of a stream end with it; those of TCP when the last byte is through."""
+    kind = KINDS[work["kind"]]
+    last = None if kind.tcp else START_S + work["duration_s"]
+    return virtual.Plan([kind.flow_of(work) | {"start_s": START_S}], between=(START_S, last))
+
+
+def add_result(report: dict[str, Any], work: dict[str, Any], tool: str) -> bool:
     """False: an end failed, as the verdict says."""
     ends = {e["end"]: e for e in report["flows"] if "failed" not in e}
     if set(ends) != {"sender", "receiver"}:
         return False
-    report["workload"] = result_of(report, ends["sender"], ends["receiver"]) | {
+    report["workload"] = KINDS[work["kind"]].result_of(work, ends["sender"], ends["receiver"]) | {
         "kind": work["kind"],
         "tool": tool,
         "started_s": START_S,
         "wall_s": round(report["realtime"]["wall_seconds"], 3),
     }
     return True
-
-
-def bulk_tcp(work: dict[str, Any]) -> tuple[virtual.Plan, Result]:
-    def result(
-        report: dict[str, Any], sender: dict[str, Any], receiver: dict[str, Any]
-    ) -> dict[str, Any]:
-        duration, tcp = work["duration_s"], report["tcp"] or {}
-        return {
-            "goodput_bps": receiver["bytes"] * 8 / duration,
-            "seconds": float(duration),
-            "measured_by": "receiver",
-            "retransmits": sender.get("retransmits"),
-        } | (
-            {"problem": sender["problem"], "rtt_ms": None}
-            if "problem" in sender
-            else {
-                "mss": tcp["mss"],
-                "rtt_ms": tcp["rtt_ms"]["mean"],
-                "congestion_control": tcp["congestion_control"],
-            }
-        )
-
-    return (
-        virtual.Plan(
-            [f"bulk 0 1 {START_S:g} {work['duration_s']} {work['congestion_control']}"],
-            between=(START_S, None),
-        ),
-        result,
-    )
-
-
-def voip(work: dict[str, Any]) -> tuple[virtual.Plan, Result]:
-    def result(_: object, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
-        return {"worst_lateness_us": 0, "foreign": 0} | workloads.stream(
-            sender["sent"], receiver.get("arrived", [])
-        )
-
-    return (
-        virtual.Plan(
-            [
-                f"voip 0 1 {START_S:g} {work['duration_s']} {1 / work['packets_per_s']:.9g}"
-                f" {work['payload_bytes']}"
-            ],
-            between=(START_S, START_S + work["duration_s"]),
-        ),
-        result,
-    )
-
-
-def flows(work: dict[str, Any]) -> tuple[virtual.Plan, Result]:
-    def ns(seconds: float) -> int:
-        return round(seconds * 1e9)
-
-    def result(_: object, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
-        sent = [
-            {
-                "kb": f["bytes"] // 1000,
-                "began_ns": ns(f["began"]),
-                "connected_ns": ns(f["connected"]),
-                **{k: f[k] for k in flow_program.MORE if k in f},
-            }
-            for f in sender["sessions"]
-        ]
-        got = [
-            {
-                "bytes": f["bytes"],
-                "last_byte_ns": ns(f["last_byte"]),
-                "closed_ns": ns(f["closed"]),
-                "arrived_s": [round(t - s["began"], 4) for t in f.get("arrived", ())],
-            }
-            for f, s in zip(receiver["sessions"], sender["sessions"])
-        ]
-        return {"flows": workloads.by_size(flow_program.summary(sent, got))}
-
-    sizes = " ".join(f"{f['kb'] * 1000} {f['times']}" for f in work["flows"])
-    return (
-        virtual.Plan(
-            [f"sessions 0 1 {START_S:g} {work['congestion_control']} {sizes}"],
-            between=(START_S, None),
-        ),
-        result,
-    )
-
-
-KINDS: dict[str, Callable[[dict[str, Any]], tuple[virtual.Plan, Result]]] = {
-    "tcp": bulk_tcp,
-    "voip": voip,
-    "flows": flows,
-}

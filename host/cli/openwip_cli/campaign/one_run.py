@@ -129,7 +129,7 @@ def attempt(
             )
         return emulate.run(
             emulator_of(spec, places),
-            workloads.make(spec["workload"]),
+            workloads.make(spec["workload"], places),
             progress,
             places=places,
             name=name,

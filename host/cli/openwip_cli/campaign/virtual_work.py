@@ -17,6 +17,7 @@ from typing import Any
 
 from ..figures import checks
 from ..figures.facts import Facts
+from ..measure.flows import flow
 from ..runs import virtual
 from . import tcp_settings, workloads
 
@@ -30,8 +31,15 @@ def plan_of(settings: dict[str, Any], work: dict[str, Any]) -> virtual.Plan:
         ends = (user, 0) if work["kind"] == "uploads" else (0, user)
         senders.add(ends[0])
         flows.append(
-            f"bulk {ends[0]} {ends[1]} {virtual.START_S + late:.6f} {work['duration_s'] - late:.6f}"
-            f" {work['congestion_control']} 0 {work['measured_from_s'] - late:.6f}"
+            flow(
+                "bulk",
+                ends[0],
+                ends[1],
+                start_s=round(virtual.START_S + late, 6),
+                seconds=round(work["duration_s"] - late, 6),
+                congestion_control=work["congestion_control"],
+                measured_from_s=round(work["measured_from_s"] - late, 6),
+            )
         )
     return virtual.Plan(
         flows,

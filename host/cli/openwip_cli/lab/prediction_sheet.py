@@ -9,7 +9,7 @@ from ..air import SLOTS_PER_SECOND
 from ..figures import prediction as theory
 from ..records import prediction
 from ..records.run_record import RunRecord
-from .questions import Choice, Number, Report, Run, Sheet, failed_percent
+from .questions import Choice, Number, Report, Run, Sheet, failed_percent, ratio
 
 CARRIER_HZ, LIGHT_MPS = 1.8e9, 299_792_458.0
 SHORT_MS, LONG_MS = 2, 4  # retransmission delays, and with them horizons: 3 and 6 slots
@@ -77,21 +77,25 @@ def prediction_and_horizon(draw: random.Random) -> Sheet:
                 hint="make linear SNRs of the decibels first; divide the mean of the squared"
                 " error by the mean of the squared measured SNR",
             ),
-            Number(
+            ratio(
                 "nmse_b_over_a",
                 "Runs a and b: how many times as large is the NMSE six slots ahead as three slots"
                 " ahead?",
-                lambda r: nmse(r["b"]) / nmse(r["a"]),
+                nmse,
+                ("b", "a"),
                 0.05,
-                hint="it is the NMSE of run b over that of run a, both from your records",
+                figure="the NMSE",
+                where="both from your records",
             ),
-            Number(
+            ratio(
                 "nmse_c_over_b",
                 "Runs b and c: how many times as large is the NMSE at twice the speed as at twice"
                 " the time?",
-                lambda r: nmse(r["c"]) / nmse(r["b"]),
+                nmse,
+                ("c", "b"),
                 0.05,
-                hint="it is the NMSE of run c over that of run b, both from your records",
+                figure="the NMSE",
+                where="both from your records",
             ),
             Number(
                 "theory_d",

@@ -31,6 +31,29 @@ class Number:
     hint: str = ""  # is said about a wrong answer
 
 
+def ratio(
+    name: str,
+    asks: str,
+    of: Callable[[Report], float],
+    over: tuple[str, str],
+    tolerance: float,
+    least: float = 0.0,
+    figure: str = "the goodput",
+    where: str = "in the lines `TCP goodput`",
+) -> Number:
+    """The same figure of two runs, that of the first over that of the second. The hint says which
+    figure that is, and where a student finds it."""
+    run, reference = over
+    return Number(
+        name,
+        asks,
+        lambda runs: of(runs[run]) / of(runs[reference]),
+        tolerance,
+        least,
+        f"it is {figure} of run {run} over that of run {reference}, {where}",
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class Choice:
     name: str

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from ..air import CRC_BITS, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 from ..figures.capacities import MTU, USUAL_MSS
 from .prediction_sheet import prediction_and_horizon
-from .questions import Choice, Number, Report, Run, Sheet, failed_percent, goodput
+from .questions import Choice, Number, Report, Run, Sheet, failed_percent, goodput, ratio
 from .tcp_sheet import tcp_over_the_link
 
 
@@ -82,13 +82,13 @@ def fading_and_adaptation(draw: random.Random) -> Sheet:
                 0.02,
                 hint="weight each modulation with its frames, or read capacity.bits_per_symbol of lab1-b.json",
             ),
-            Number(
+            ratio(
                 "gain_of_allocation",
                 "Runs b and c: how many times as much TCP goodput do the best bins give as always"
                 " the same ones?",
-                lambda r: goodput(r["b"]) / goodput(r["c"]),
+                goodput,
+                ("b", "c"),
                 0.02,
-                hint="it is the goodput of run b over that of run c, in the lines `TCP goodput`",
             ),
             Number(
                 "cost_of_prediction_percent",
@@ -175,14 +175,14 @@ def arq_and_delay(draw: random.Random) -> Sheet:
                 0,
                 hint="it is packets.downlink.dropped.retransmissions_exceeded of lab2-b.json",
             ),
-            Number(
+            ratio(
                 "goodput_b_over_a",
                 "Runs a and b: which share of its goodput does TCP keep with one retransmission at"
                 " most (0 to 1)?",
-                lambda r: goodput(r["b"]) / goodput(r["a"]),
+                goodput,
+                ("b", "a"),
                 0.02,
                 0.01,
-                hint="it is the goodput of run b over that of run a, in the lines `TCP goodput`",
             ),
             Number(
                 "failed_c_percent",

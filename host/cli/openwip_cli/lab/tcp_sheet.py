@@ -11,7 +11,7 @@ import numpy
 from ..errors import BadInput
 from ..figures.capacities import MTU, USUAL_MSS
 from ..records.run_record import RunRecord
-from .questions import Choice, Number, Report, Run, Sheet, goodput
+from .questions import Choice, Number, Report, Run, Sheet, goodput, ratio
 
 LONG_QUEUE = 20  # packets
 SHORT_MS, LONG_MS = 2, 16  # retransmission delays
@@ -90,32 +90,32 @@ def tcp_over_the_link(draw: random.Random) -> Sheet:
                 hint="the rate is the first number of the line `link`; the delay is twice"
                 " --wired-delay-ms of the command; a packet has 12,000 bits",
             ),
-            Number(
+            ratio(
                 "goodput_b_over_a",
                 "Runs a and b: which share of its goodput does TCP keep with the short buffer (0"
                 " to 1)?",
-                lambda r: goodput(r["b"]) / goodput(r["a"]),
+                goodput,
+                ("b", "a"),
                 0.02,
                 0.005,
-                hint="it is the goodput of run b over that of run a, in the lines `TCP goodput`",
             ),
-            Number(
+            ratio(
                 "goodput_c_over_b",
                 "Runs b and c: which share of its goodput does TCP keep with the long"
                 " retransmission delay, while the buffer is short (0 to 1)?",
-                lambda r: goodput(r["c"]) / goodput(r["b"]),
+                goodput,
+                ("c", "b"),
                 0.02,
                 0.005,
-                hint="it is the goodput of run c over that of run b",
             ),
-            Number(
+            ratio(
                 "goodput_d_over_a",
                 "Runs a and d: which share of its goodput does TCP keep with the long"
                 " retransmission delay, while the buffer is long (0 to 1)?",
-                lambda r: goodput(r["d"]) / goodput(r["a"]),
+                goodput,
+                ("d", "a"),
                 0.02,
                 0.005,
-                hint="it is the goodput of run d over that of run a",
             ),
             Number(
                 "lost_b_percent",

@@ -108,7 +108,7 @@ class Traffic:
         self.lock = threading.Lock()
         self.began: float | None = None
         self.requests: list[dict[str, Any]] = []
-        self.said: dict[str, Any] = {}
+        self.reported: dict[str, Any] = {}
 
     def now(self) -> float:
         with self.lock:
@@ -120,15 +120,15 @@ class Traffic:
         with self.lock:
             self.requests.append(request)
 
-    def say(self, said: dict[str, Any]) -> None:
+    def report_values(self, values: dict[str, Any]) -> None:
         with self.lock:
-            self.said |= said
+            self.reported |= values
 
     def report(self) -> dict[str, Any]:
-        """What the page has said, and counts of what came through the door."""
+        """The values that the page has reported, and counts of what came through the door."""
         with self.lock:
             whole = [r for r in self.requests if r["whole"]]
-            return dict(self.said) | {
+            return dict(self.reported) | {
                 "requests": len(self.requests),
                 "whole": len(whole),
                 "bytes": sum(r["bytes"] for r in self.requests),

@@ -135,7 +135,7 @@ def in_cell(
         handover = Handover(case, cell)
 
         def pause(seconds: float) -> None:
-            cell.keeper.pause(seconds)
+            cell.supervisor.pause(seconds)
             handover.look()
 
         with content_server(cell):

@@ -37,31 +37,29 @@ def run(
     tcp = dict(tcp or {})
     sender = tcp.pop("sender", s["traffic.tcp_cc"])
     window = 0 if "receive_window" in tcp else s["traffic.tcp_window_kb"]
-    plan = plan or virtual.Plan(
-        [f"bulk 0 1 {virtual.START_S:g} {s['traffic.duration_s']:g} {sender} {window}"]
-    )
+    plan = plan or virtual.download(s, sender, window)
     if programs := [*plan.programs, *plan.batches, *plan.afterwards]:
         raise BadInput(
             f"{programs[0][1]} with --time ns3, which runs no program; valid: flows and settings"
             " of TCP"
         )
-    lines = [*ns3_tcp.settings_of(tcp, plan.sysctls), *plan.flows]
-    return virtual.made(SimulatorRun(s, places, plan, packets, progress, recorded, lines=lines))
+    todo = {"attributes": ns3_tcp.attributes_of(tcp, plan.sysctls), "flows": plan.flows}
+    return virtual.made(SimulatorRun(s, places, plan, packets, progress, recorded, todo=todo))
 
 
 class SimulatorRun(virtual.FlowsRun):
-    """The flows of ns-3. `lines`: what it is to do."""
+    """The flows of ns-3. `todo`: its plan (host/flow/flows.schema.json)."""
 
-    def __init__(self, *of_flows: Any, lines: list[str]) -> None:
+    def __init__(self, *of_flows: Any, todo: dict[str, Any]) -> None:
         super().__init__(*of_flows)
-        self.lines = lines
+        self.todo = todo
 
     def traffic(self) -> None:
         self.progress("ns-3, simulated time")
         self.raw = run_program(
             self.places,
             self.tree,
-            self.lines,
+            self.todo,
             self.plan,
             self.as_run,
             self.root,
@@ -72,7 +70,7 @@ class SimulatorRun(virtual.FlowsRun):
 
     def rows(self) -> dict[str, Any]:
         found = super().rows()
-        found["effective"]["plan"] = "\n".join(self.lines)
+        found["effective"]["plan"] = self.todo
         return found | {"versions": found["versions"] | {"ns3": self.raw["ns3"]}}
 
 
@@ -85,7 +83,7 @@ def check(places: Places, program: str = PROGRAM) -> None:
 def run_program(
     places: Places,
     tree: dict[str, Any],
-    lines: list[str],
+    todo: dict[str, Any],
     plan: virtual.Plan,
     s: Scenario,
     root: pathlib.Path,
@@ -96,7 +94,7 @@ def run_program(
         places.program(PROGRAM),
         root,
         tree,
-        lines,
+        todo,
         [
             "--longest",
             f"{virtual.times(plan, s)[2]:.9g}",
@@ -109,13 +107,13 @@ def launch(
     program: str,
     root: pathlib.Path,
     tree: dict[str, Any],
-    lines: Sequence[str],
+    todo: dict[str, Any],
     more: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The output of the program with this configuration and plan."""
     config, flows = root / "config.yaml", root / "plan"
     config.write_text(to_yaml(tree))
-    flows.write_text("\n".join(lines) + "\n")
+    flows.write_text(json.dumps(todo, indent=1) + "\n")
     system.give_to_account(root, (config, flows))
     done = subprocess.run(
         [program, "--config", str(config), "--plan", str(flows), *more],

@@ -81,7 +81,7 @@ def read(words: Iterable[str]) -> dict[str, str]:
     given = pairs(words, "min_rto_ms=20")
     if given.get("sender", SENDERS[0]) not in SENDERS:
         raise BadInput(f"--tcp sender is {given['sender']!r}; valid: {', '.join(SENDERS)}")
-    settings_of({n: v for n, v in given.items() if n != "sender"})
+    attributes_of({n: v for n, v in given.items() if n != "sender"})
     return given
 
 
@@ -117,8 +117,8 @@ def are_on(tcp: dict[str, Any], name: str) -> bool:
     return WORDS.get(str(tcp.get(name, "on"))) != "false"
 
 
-def settings_of(tcp: dict[str, Any], sysctls: dict[str, str] | None = None) -> list[str]:
-    """The lines of the plan that set them."""
+def attributes_of(tcp: dict[str, Any], sysctls: dict[str, str] | None = None) -> dict[str, str]:
+    """The attributes of ns-3 that they set, of its plan."""
     over = [OFF[name] for name in tcp if name in OFF]
     wanted = (
         of_sysctls(
@@ -128,12 +128,12 @@ def settings_of(tcp: dict[str, Any], sysctls: dict[str, str] | None = None) -> l
     )
     if not are_on(wanted, "timestamps"):
         wanted.setdefault("mss", 1500 - HEADERS)
-    lines = []
+    found: dict[str, str] = {}
     for name, value in wanted.items():
         if name in OFF and WORDS.get(str(value)) == "false":
             continue
         if "::" in name:
-            lines.append(f"set {name} {WORDS.get(str(value), value)}")
+            found[name] = str(WORDS.get(str(value), value))
             continue
         if name not in TCP:
             raise BadInput(
@@ -143,5 +143,5 @@ def settings_of(tcp: dict[str, Any], sysctls: dict[str, str] | None = None) -> l
         setting = TCP[name]
         value = read_value(f"--tcp {name}", setting.kind, value)
         text = f"{value:.10g}" if isinstance(value, float) else WORDS.get(value, value)
-        lines += [f"set {attribute} {text}{setting.unit}" for attribute in attributes(setting)]
-    return lines
+        found |= dict.fromkeys(attributes(setting), f"{text}{setting.unit}")
+    return found

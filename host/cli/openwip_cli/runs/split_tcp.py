@@ -31,6 +31,7 @@ from ..figures import conservation, link_counts, timing
 from ..figures.facts import Facts, Statuses
 from ..machine import system
 from ..machine.places import Places
+from ..measure.flows import Flow
 from ..messages import control
 from ..settings import table
 from ..settings.scenario import Scenario, text_of
@@ -42,6 +43,7 @@ KEYS = [key for key in table.keys_of("split") if key.startswith("split_tcp.")]
 WIRED, PROXY = "wired", "split"  # names of the processes
 MARK, ROUTES = 1, 100  # of the packets that are the proxy's
 WAYS = ("opener", "other")
+NAMESPACE_DESCRIPTOR = 3  # of the program between two sides of a kernel in virtual time
 
 
 def asked(s: Scenario) -> bool:
@@ -275,8 +277,10 @@ class SplitStatuses(Statuses):
 # --- in virtual time ---
 
 
-def guest_line(s: Scenario, flows: Sequence[str], first_port: int, memory_mb: int) -> str:
-    """The lines for the kernel's plan. Nothing passes a proxy that listens at the ports themselves:
+def guest_proxy(
+    s: Scenario, flows: Sequence[Flow], first_port: int, memory_mb: int
+) -> dict[str, Any]:
+    """The proxy in the kernel's plan. Nothing passes a proxy that listens at the ports themselves:
     a plan that needs it is refused."""
     most_kb = memory_mb * 1024 // 2 // (2 * s["split_tcp.connections"])
     if s["split_tcp.buffer_kb"] > most_kb:
@@ -287,23 +291,28 @@ def guest_line(s: Scenario, flows: Sequence[str], first_port: int, memory_mb: in
         )
     ports = list(range(first_port, first_port + len(flows)))
     for port, flow in zip(ports, flows):
-        kind, opener = flow.split()[:2]
-        if kind in ("voip", "program") or opener != "0":
+        if flow["kind"] in ("voip", "program") or flow["from"] != 0:
             raise BadInput(
-                f"--split-tcp is {s['split_tcp.ports']!r} with traffic '{kind} {opener} ...' and"
-                " --time virtual; valid there: TCP connections that the server opens"
+                f"--split-tcp is {s['split_tcp.ports']!r} with traffic of kind {flow['kind']} from"
+                f" side {flow['from']} and --time virtual; valid there: TCP connections that the"
+                " server opens"
             )
         if not is_listed(s["split_tcp.ports"], port):
             raise BadInput(
                 f"--split-tcp is {s['split_tcp.ports']!r} with --time virtual, whose traffic has"
                 f" port {port}; valid there: all, or its ports"
             )
-    wired, link = s["terminals"] + 1, s["terminals"] + 2
-    return (
-        f"between {wired} {link} /split {','.join(map(str, ports))}"
-        f" {s['split_tcp.buffer_kb'] << 10} {s['split_tcp.connections']}"
-        f" {s['split_tcp.keepalive_s']} 3"
-    )
+    numbers = [
+        s["split_tcp.buffer_kb"] << 10,
+        s["split_tcp.connections"],
+        s["split_tcp.keepalive_s"],
+        NAMESPACE_DESCRIPTOR,
+    ]
+    return {
+        "listens": s["terminals"] + 1,
+        "connects": s["terminals"] + 2,
+        "command": ["/split", ",".join(map(str, ports)), *map(str, numbers)],
+    }
 
 
 def is_listed(ports: str, port: int) -> bool:

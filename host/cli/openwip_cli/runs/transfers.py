@@ -2,9 +2,6 @@
 """One transfer over a line with bit errors: in namespaces of its own, with the TCP of a Linux
 kernel in virtual time, or with that of ns-3."""
 
-import contextlib
-import json
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,9 +18,8 @@ from ..cell.supervisor import SupervisorClient
 from ..figures import conservation, meaning
 from ..figures.facts import Facts
 from ..machine import scratch, system
-from ..machine.places import Places, isolated
-from ..measure import traffic
-from ..programs import transfer as transfer_program
+from ..machine.places import Places
+from ..measure import flows, traffic
 from ..settings.scenario import Scenario
 from ..settings.table import nested, process_keys
 from . import ns3, ns3_tcp, phases, virtual
@@ -33,7 +29,7 @@ from .options import Options
 NAME = "tcpl"
 PROGRAM = "host/tcpl/wip_tcpl"
 NS3_PROGRAM = "host/simulator/wip_ns3_line"
-PORT = 5300
+LAST_ACK_S = 30
 
 
 def config(cell: Cell, s: Scenario, point: dict[str, Any]) -> dict[str, Any]:
@@ -45,7 +41,7 @@ def config(cell: Cell, s: Scenario, point: dict[str, Any]) -> dict[str, Any]:
         "errors.ber": point["ber"],
         "errors.burstiness": point["burstiness"],
         "relay.on": point["relay"],
-        "relay.ports": str(PORT),
+        "relay.ports": str(flows.PORT),
     }
     return nested(values) | {
         "user": system.account()[0],
@@ -75,37 +71,49 @@ def both_ways(status: pb.PathStatus) -> dict[str, pb.Direction]:
     return {"forward": status.forward, "back": status.back}
 
 
-def transfer(
-    cell: Cell, supervisor: SupervisorClient, s: Scenario, point: dict[str, Any]
-) -> dict[str, Any]:
-    python = [sys.executable, *isolated(), str(transfer_program.__file__)]
-    common = [cells.ADDRESS["terminal"], str(PORT), str(s["traffic.bytes"]), str(point["seed"])]
-    with traffic.pair(
-        supervisor,
-        cell,
-        [*python, "receive", *common],
-        [*python, "send", *common, s["traffic.tcp_cc"], str(s["traffic.tcp_window_kb"])],
-    ) as (receiver, sender):
-        if not receiver.wait(supervisor, s["traffic.limit_s"]):
-            # a result, of TCP under errors, and not a failure of the run
-            return {"unfinished": True}
-        sender.wait(supervisor, 30)
-        try:
-            got = json.loads(receiver.stdout.splitlines()[-1])
-        except (ValueError, IndexError):
-            traffic.check_ended(receiver=receiver)
-            raise traffic.TrafficFailed("the receiver gave no result") from None
-        sent = {}  # its last acknowledgement may be lost with the end of the cell
-        with contextlib.suppress(ValueError):
-            sent = json.loads(sender.stdout)
-    if got["bytes"] != s["traffic.bytes"]:
-        raise traffic.TrafficFailed(f"{got['bytes']} of {s['traffic.bytes']} bytes arrived")
+def compared(s: Scenario, point: dict[str, Any]) -> dict[str, Any]:
+    """The flow of a transfer, without a start."""
+    return flows.flow(
+        "compare",
+        0,
+        1,
+        bytes=s["traffic.bytes"],
+        congestion_control=s["traffic.tcp_cc"],
+        buffer_kb=s["traffic.tcp_window_kb"],
+        limit_s=s["traffic.limit_s"],
+        seed=point["seed"],
+    )
+
+
+def moved_of(size: int, got: dict[str, Any], sent: dict[str, Any]) -> dict[str, Any]:
+    """A transfer that takes too long is a result, of TCP under errors, and no failure of the
+    run."""
+    if got["bytes"] < size and got.get("given_up"):
+        return {"unfinished": True}
+    if got["bytes"] != size:
+        raise traffic.TrafficFailed(f"{got['bytes']} of {size} bytes arrived")
+    seconds = got["last"] - got["began"]
     return {
-        "seconds": got["seconds"],
-        "kbyte_s": got["bytes"] / got["seconds"] / 1000,
-        "bytes_wrong": got["bytes_wrong"],
-        "bits_wrong": got["bits_wrong"],
-    } | sent
+        "seconds": seconds,
+        "kbyte_s": size / seconds / 1000,
+        **{k: got[k] for k in ("bytes_wrong", "bits_wrong")},
+        **{k: sent[k] for k in ("retransmits", "congestion_control", "mss") if k in sent},
+    }
+
+
+def transfer(
+    cell: Cell, supervisor: SupervisorClient, s: Scenario, point: dict[str, Any], program: str
+) -> dict[str, Any]:
+    receive, send = (
+        flows.command(program, end, compared(s, point)) for end in ("receiver", "sender")
+    )
+    with traffic.pair(supervisor, cell, receive, send) as (receiver, sender):
+        if not receiver.wait(supervisor, s["traffic.limit_s"] + flows.PATIENCE_S):
+            raise traffic.TrafficFailed("the receiver did not end")
+        got = flows.told("receiver", receiver)
+        # The last acknowledgement may be lost with the end of the cell.
+        sent = flows.told("sender", sender) if sender.wait(supervisor, LAST_ACK_S) else {}
+    return moved_of(s["traffic.bytes"], got, sent)
 
 
 class Transfer(phases.Run):
@@ -178,7 +186,9 @@ class InCell(Transfer):
     def traffic(self) -> None:
         cell, supervisor = self.running.cell, self.running.supervisor
         self.moved = (
-            transfer(cell, supervisor, self.scenario, self.point)
+            transfer(
+                cell, supervisor, self.scenario, self.point, self.places.program(flows.PROGRAM)
+            )
             if self.workload is None
             else self.workload(cell, supervisor) or {}
         )
@@ -217,17 +227,15 @@ def run_one(
         )
 
 
+def failures(ends: list[dict[str, Any]]) -> list[str]:
+    return [f"flow {e['flow']}: {e['failed']}" for e in ends if "failed" in e]
+
+
 class WithoutClock(Transfer):
     """A program makes all of it at once. `raw`: what it said."""
 
     raw: dict[str, Any]
     more: tuple[str, ...] = ("virtual_seconds", "wall_seconds")
-
-    def took(self, ends: list[dict[str, Any]]) -> float | None:
-        """Seconds from the connection to the last byte; None: the receiver did not say."""
-        self.failed += [f"flow {e['flow']}: {e['failed']}" for e in ends if "failed" in e]
-        got = next((e for e in ends if e.get("end") == "receiver"), None)
-        return None if self.failed or got is None else got["last"] - got["began"]
 
     def drain(self) -> None:
         self.status = json_format.ParseDict(self.raw["path"], pb.PathStatus())
@@ -242,13 +250,9 @@ class InVirtualTime(WithoutClock):
     def traffic(self) -> None:
         point, s = self.point, self.scenario
         tree = config(Cell(NAME), s, point)
-        tree["relay"]["ports"] = str(virtual.PORT)
-        size, limit = s["traffic.bytes"], s["traffic.limit_s"]
+        limit = s["traffic.limit_s"]
         plan = virtual.Plan(
-            [
-                f"compare 0 1 {virtual.START_S:g} {size} {s['traffic.tcp_cc']}"
-                f" {s['traffic.tcp_window_kb']} {limit:g} {point['seed']}"
-            ],
+            [compared(s, point) | {"start_s": virtual.START_S}],
             programs=[(side, f"ip link set dev eth{side} mtu {point['mtu']}") for side in (0, 1)],
             afterwards=[(1, "grep Tcp: /proc/net/snmp")],
         )
@@ -264,22 +268,15 @@ class InVirtualTime(WithoutClock):
             self.raw, result = virtual.launch(
                 self.places.program(PROGRAM), root, virtual.START_S + limit + 600, None
             )
-        seconds = self.took(result["flows"])
+        self.failed += failures(result["flows"])
         self.failed += [result["failed"]] if "failed" in result else []
         self.checksum_errors = damaged_segments(result["programs"])
         if not self.failed:
             ends = {e["end"]: e for e in result["flows"]}
-            got, sent = ends["receiver"], ends["sender"]
-            self.moved = (
-                {"unfinished": True}
-                if got["bytes"] < size
-                else {
-                    "seconds": seconds,
-                    "kbyte_s": size / seconds / 1000,
-                    **{k: got[k] for k in ("bytes_wrong", "bits_wrong")},
-                    **{k: sent[k] for k in ("retransmits", "congestion_control", "mss")},
-                }
-            )
+            try:
+                self.moved = moved_of(s["traffic.bytes"], ends["receiver"], ends["sender"])
+            except traffic.TrafficFailed as e:
+                self.failed.append(str(e))
 
 
 def damaged_segments(programs: list[dict[str, Any]]) -> int:
@@ -300,8 +297,17 @@ class InNs3(WithoutClock):
         point, s = self.point, self.scenario
         size, limit, sender = s["traffic.bytes"], s["traffic.limit_s"], s["traffic.tcp_cc"]
         timestamps = sender not in ns3_tcp.WITHOUT_TIMESTAMPS
+        flow = flows.flow(
+            "transfer",
+            0,
+            1,
+            start_s=virtual.START_S,
+            bytes=size,
+            congestion_control=sender,
+            buffer_kb=s["traffic.tcp_window_kb"],
+        )
         # It goes on to the limit, as Linux does for longer than that.
-        lines = ns3_tcp.settings_of(
+        attributes = ns3_tcp.attributes_of(
             {
                 "mss": point["mtu"] - ns3_tcp.HEADERS - timestamps * ns3_tcp.TIMESTAMPS,
                 ns3_tcp.SOCKET + "ConnCount": 1000,
@@ -313,27 +319,18 @@ class InNs3(WithoutClock):
                 self.places.program(NS3_PROGRAM),
                 folder,
                 config(Cell(NAME), s, point),
-                [
-                    *lines,
-                    f"transfer 0 1 {virtual.START_S:g} {size} {sender}"
-                    f" {s['traffic.tcp_window_kb']}",
-                ],
+                {"attributes": attributes, "flows": [flow]},
                 ["--seconds", f"{virtual.START_S + limit:.9g}"],
             )
-        seconds = self.took(self.raw["flows"])
+        self.failed += failures(self.raw["flows"])
         self.checksum_errors = self.raw["damaged"]
-        if seconds is None:
+        ends = {e["end"]: e for e in self.raw["flows"] if "end" in e}
+        if self.failed or "receiver" not in ends:
             self.moved = {} if self.failed else {"unfinished": True}
             return
-        sent = next((e for e in self.raw["flows"] if e.get("end") == "sender"), None)
-        self.moved = {
-            "seconds": seconds,
-            "kbyte_s": size / seconds / 1000,
-            "bytes_wrong": 0,
-            "bits_wrong": 0,
-            "congestion_control": sender,
-            **({k: sent[k] for k in ("retransmits", "mss")} if sent else {}),
-        }
+        got = ends["receiver"] | {"bytes_wrong": 0, "bits_wrong": 0}
+        sent = ends.get("sender", {}) | {"congestion_control": sender}
+        self.moved = moved_of(size, got, sent)
 
 
 WITHOUT_CLOCK = {"virtual": InVirtualTime, "ns3": InNs3}

@@ -9,8 +9,6 @@ time, of a kernel in virtual time, or of ns-3) and in virtual time with the pack
 and total / theory says how much of the capacity was there."""
 
 import argparse
-import json
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -21,9 +19,8 @@ from ..figures.capacities import MTU, USUAL_MSS
 from ..figures.checks import evaluate_also
 from ..figures.facts import Facts
 from ..machine import outputs, rights, system
-from ..machine.places import Places, isolated
-from ..measure import traffic
-from ..programs import transfer
+from ..machine.places import Places
+from ..measure import flows
 from ..settings import emulator
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
@@ -45,7 +42,7 @@ TARGETS = {
 }
 TABLE = {1: "5.3", 13: "5.4", 25: "5.5"}
 GENERATOR_HEADER = 52  # of the 1500 bytes: what TCP would take of them
-PORT = 5301
+LONGEST_TAIL_S = 60  # until what was sent has arrived
 # of each mode
 TIMES = {
     "real": "real time",
@@ -108,47 +105,42 @@ def settings(kind: str, bins: int, modulation: Modulation) -> dict[str, Any]:
     return s
 
 
-def tcp_transfer(duration: float) -> Callable[[MeasuredCell], dict[str, Any]]:
+def tcp_transfer(duration: float, places: Places) -> Callable[[MeasuredCell], dict[str, Any]]:
+    """TCP for a time and everything that it has sent. The kernel doubles the buffer and makes a
+    window of it: 40 packets, fewer than the queue holds."""
+    program = places.program(flows.PROGRAM)
+
     def workload(cell: MeasuredCell) -> dict[str, Any]:
-        python, where = (
-            [sys.executable, *isolated(), str(transfer.__file__)],
-            [
-                cell.address["terminal"],
-                str(PORT),
-            ],
+        flow = flows.flow(
+            "bulk",
+            0,
+            1,
+            seconds=duration,
+            whole=True,
+            congestion_control=cell.scenario["traffic.tcp_cc"],
+            buffer_kb=cell.scenario["traffic.tcp_window_kb"],
         )
-        # The kernel doubles the buffer and makes a window of it: 40 packets, fewer than the queue
-        # holds.
-        buffer = cell.scenario["traffic.tcp_window_kb"] * 1024
-        receive, send = (
-            [*python, "receive-all", *where, str(buffer)],
-            [
-                *python,
-                "send-for",
-                *where,
-                str(duration),
-                cell.scenario["traffic.tcp_cc"],
-            ],
+        sent, received = flows.both_ends(
+            cell.supervisor, cell.cell, program, flow, duration + LONGEST_TAIL_S
         )
-        with traffic.pair(cell.supervisor, cell.cell, receive, send) as (receiver, sender):
-            if not (
-                sender.wait(cell.supervisor, duration + 60) and receiver.wait(cell.supervisor, 10)
-            ):
-                raise traffic.TrafficFailed("the transfer did not end")
-            try:
-                sent = json.loads(sender.stdout)
-                received = json.loads(receiver.stdout.splitlines()[-1])
-            except (ValueError, IndexError):
-                traffic.check_ended(sender=sender, receiver=receiver)
-                raise traffic.TrafficFailed("the TCP transfer gave no report") from None
+        if "problem" in sent:
+            return {"failed": [sent["problem"]]}
         wrong = (
             []
-            if sent["sent"] == received["received"]
-            else [f"{received['received']} bytes arrived of {sent['sent']}"]
+            if sent["bytes"] == received["bytes"]
+            else [f"{received['bytes']} bytes arrived of {sent['bytes']}"]
         )
-        return {"transfer": received | sent, "failed": wrong}
+        return {"transfer": received | {"mss": sent["mss"]}, "failed": wrong}
 
     return workload
+
+
+def rate_since(received: dict[str, Any], first: str) -> float:
+    """bit/s from an arrival to the last one: neither the handshake nor the size of a packet against
+    a slow link is in it."""
+    seconds = received["last"] - received[first]
+    bits: float = 8 * (received["bytes"] - received[f"{first}_bytes"])
+    return bits / seconds if seconds > 0 else 0.0
 
 
 def row_of(
@@ -189,15 +181,15 @@ def row_of(
 def in_real_time(case: Case, duration: float, name: str, places: Places) -> dict[str, Any]:
     kind, bins, modulation = case
     report = emulate.run(
-        settings(*case), tcp_transfer(duration), name=name, places=places, cores="auto"
+        settings(*case), tcp_transfer(duration, places), name=name, places=places, cores="auto"
     )
     t = report["workload"].get("transfer")
-    rate = t["bytes"] * 8 / t["seconds"] if t and t["seconds"] else 0.0
+    rate = rate_since(t, "first") if t else 0.0
     row = row_of(
         "real", kind, bins, modulation, rate, MTU - (t["mss"] if t else 1448), report["verdict"]
     )
-    if t and t["steady_seconds"]:
-        row["steady_ratio"] = row["ratio"] * (t["steady_bytes"] * 8 / t["steady_seconds"]) / rate
+    if t and "steady_first" in t and rate:
+        row["steady_ratio"] = row["ratio"] * rate_since(t, "steady_first") / rate
     row["realtime"], row["cpu"] = report["realtime"], report["cpu"]
     row["release_us"] = report["emulator"]["release_us"]
     return row
@@ -211,8 +203,15 @@ def with_tcp(mode: str, case: Case, duration: float, places: Places) -> dict[str
     size = round(SLOTS_PER_SECOND * sum(frames_of(modulation, bins)) * duration / 8)
     plan = virtual.Plan(
         [
-            f"transfer 0 1 {virtual.START_S:g} {size} {s['traffic.tcp_cc']}"
-            f" {s['traffic.tcp_window_kb']}"
+            flows.flow(
+                "transfer",
+                0,
+                1,
+                start_s=virtual.START_S,
+                bytes=size,
+                congestion_control=s["traffic.tcp_cc"],
+                buffer_kb=s["traffic.tcp_window_kb"],
+            )
         ]
     )
     report = virtual.run(s, places, plan) if mode == "kernel" else ns3.run(s, places, plan)
@@ -223,7 +222,7 @@ def with_tcp(mode: str, case: Case, duration: float, places: Places) -> dict[str
         if found["valid"]:
             found = evaluate_also(found, Facts(failed=[f"not all of {size} bytes arrived"]))
         return row_of(mode, kind, bins, modulation, 0.0, MTU - USUAL_MSS, found)
-    rate = (got["bytes"] - got["first_bytes"]) * 8 / (got["last"] - got["first"])
+    rate = rate_since(got, "first")
     return row_of(mode, kind, bins, modulation, rate, MTU - sent["mss"], report["verdict"]) | {
         "realtime": report["realtime"]
     }

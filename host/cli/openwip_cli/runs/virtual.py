@@ -22,6 +22,8 @@ from ..figures import capacities, conservation
 from ..figures.facts import Facts
 from ..machine import outputs, scratch, system
 from ..machine.places import KERNEL, Places, virtual_kernel
+from ..measure import flows
+from ..measure.flows import Flow
 from ..records import record
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
@@ -31,7 +33,6 @@ from . import emulate, split_tcp
 from .phases import carry_out
 
 GUEST = "host/virtual/wip_guest"  # of the build
-PORT = 5001  # of the first flow
 CONFIG, TELEMETRY, CAPTURE = "config.yaml", "telemetry", "packets.pcap"  # of the folder
 MEMORY_MB = 128  # of the kernel
 START_S = 1.0  # of the traffic; the kernel is up after some hundredths of a second
@@ -46,44 +47,60 @@ SYSCTLS = {
 
 @dataclasses.dataclass
 class Plan:
-    """The work of the kernel (host/virtual/guest.c). Sides: 0 the server's, then the terminals'.
-    `flows`: lines of the plan;
+    """The work of the kernel (host/virtual/guest.cpp). Sides: 0 the server's, then the terminals'.
+    `flows`: those of measure/flows.py, with a start;
     `programs`: (side, command) of the host's that are run before, such as tc; `afterwards`: the
     same; `batches`: for such as read their commands, {(side, program): lines}, after `programs`;
     `sysctls`: over SYSCTLS.
     `between`: when the link's figures are taken (without the second: until the traffic is over)."""
 
-    flows: Sequence[str]
+    flows: Sequence[Flow]
     sysctls: dict[str, str] = dataclasses.field(default_factory=dict)
     programs: Sequence[tuple[int, str]] = ()
     afterwards: Sequence[tuple[int, str]] = ()
     batches: dict[tuple[int, str], Sequence[str]] = dataclasses.field(default_factory=dict)
     between: tuple[float, float | None] | None = None
-    proxy: str = ""  # line of what splits connections, before the flows
+    proxy: dict[str, Any] | None = None  # what splits connections: `between` of the schema
     # that the flows' receivers keep (0: the kernel's own): Linux forgets a route's
     window_bytes: int = 0
 
-    def text(self, seed: int, addresses: Sequence[str]) -> str:
-        lines = [f"seed {seed}", *(f"side {a}" for a in addresses)]
-        lines += [f"sysctl {name} {value}" for name, value in (SYSCTLS | self.sysctls).items()]
-        lines += [f"run {side} {command}" for side, command in self.programs]
-        lines += [
-            f"run {side} </batch{n} {program}" for n, (side, program) in enumerate(self.batches)
-        ]
-        lines += [f"after {side} {command}" for side, command in self.afterwards]
-        lines += [f"window {self.window_bytes}"] if self.window_bytes else []
-        return "\n".join([*lines, *filter(None, [self.proxy]), *self.flows]) + "\n"
+    def tree(self, seed: int, addresses: Sequence[str]) -> dict[str, Any]:
+        """As the kernel's program reads it."""
+        done = {
+            "seed": seed,
+            "sides": list(addresses),
+            "sysctls": SYSCTLS | self.sysctls,
+            "programs": [
+                *({"side": side, "command": words.split()} for side, words in self.programs),
+                *(
+                    {"side": side, "command": program.split(), "input": f"batch{n}"}
+                    for n, (side, program) in enumerate(self.batches)
+                ),
+            ],
+            "afterwards": [
+                {"side": side, "command": words.split()} for side, words in self.afterwards
+            ],
+            "window_bytes": self.window_bytes,
+            "flows": list(self.flows),
+        }
+        return done | ({"between": self.proxy} if self.proxy else {})
 
 
-def download(s: Scenario, sysctls: dict[str, str] | None = None) -> Plan:
+def download(s: Scenario, sender: str | None = None, window_kb: int | None = None) -> Plan:
     """The same traffic that emulate has in real time with iperf3: one TCP connection from the
     server to the (first) terminal."""
     return Plan(
         [
-            f"bulk 0 1 {START_S:g} {s['traffic.duration_s']:g} {s['traffic.tcp_cc']}"
-            f" {s['traffic.tcp_window_kb']}"
-        ],
-        sysctls or {},
+            flows.flow(
+                "bulk",
+                0,
+                1,
+                start_s=START_S,
+                seconds=s["traffic.duration_s"],
+                congestion_control=sender or s["traffic.tcp_cc"],
+                buffer_kb=s["traffic.tcp_window_kb"] if window_kb is None else window_kb,
+            )
+        ]
     )
 
 
@@ -206,7 +223,7 @@ class KernelRun(FlowsRun):
                 places.program(split_tcp.PROGRAM), split_tcp.proxy_config(cells.Cell(NAME), as_run)
             )
             self.tree["split_tcp"] = {"controller": "on"}
-            proxy = split_tcp.guest_line(as_run, plan.flows, PORT, MEMORY_MB)
+            proxy = split_tcp.guest_proxy(as_run, plan.flows, flows.PORT, MEMORY_MB)
             self.plan = plan = dataclasses.replace(plan, proxy=proxy)
         self.progress("starting the Linux kernel, virtual time")
         sides = addresses(self.tree, as_run["terminals"])
@@ -270,7 +287,7 @@ def prepared(
     shutil.copy(places.path(GUEST), root / "init")
     if plan.proxy:
         shutil.copy(places.program(split_tcp.GUEST), root / "split")
-    (root / "plan").write_text(plan.text(seed, list(map(str, sides))))
+    (root / "plan").write_text(json.dumps(plan.tree(seed, list(map(str, sides))), indent=1) + "\n")
     for n, lines in enumerate(plan.batches.values()):
         (root / f"batch{n}").write_text("\n".join(lines) + "\n")
     (root / CONFIG).write_text(to_yaml(tree))
@@ -387,7 +404,6 @@ def read_result(text: str) -> dict[str, Any]:
     """The lines of it: `sysctl`, `programs` (what they printed), `flows` (each end of each),
     perhaps `failed`. Raises CellDied."""
     result: dict[str, Any] = {"sysctl": {}, "programs": []}
-    ends: dict[tuple[int, str], dict[str, Any]] = {}
     try:
         lines = [json.loads(line) for line in text.split("\n") if line]
     except ValueError:
@@ -401,15 +417,9 @@ def read_result(text: str) -> dict[str, Any]:
             result["programs"].append(line | {"said": "".join(line["said"])})
         elif "between" in line:
             result["proxy"] = line["between"]
-        elif "flow" in line:
-            end = ends.setdefault((line["flow"], line.get("end", "")), {})
-            line.pop("part", None)
-            end.update(
-                {k: end.get(k, []) + v if isinstance(v, list) else v for k, v in line.items()}
-            )
-        elif "whole" not in line:
+        elif "flow" not in line and "whole" not in line:
             result |= line
-    return result | {"flows": list(ends.values())}
+    return result | {"flows": flows.ends_of(line for line in lines if "flow" in line)}
 
 
 def delays_ms(delays: list[float]) -> dict[str, float]:

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Clock and sockets of the ends of flows. What fails ends the end (flow_failed).
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/types.h>
+
+#include <string>
+
+#include "flow/plan.h"
+
+namespace wip::flow {
+
+double now();  // s, CLOCK_MONOTONIC
+void sleep_until(double at);
+
+struct sockaddr_in place(const plan& p, int side, int flow);
+
+// The sockets of one end of a flow, with its buffers and its window.
+class sockets {
+public:
+    sockets(const plan& p, const flow& f) : plan_(p), flow_(f) {}
+
+    int listening(int type) const;
+    // accept_one() accepts a connection; take() takes the data that has arrived on it and throws it
+    // away. Both keep its window at the plan's, if there is one.
+    int accept_one(int listener) const;
+    ssize_t take(int s) const;
+    // The same of all that comes until a signal, in one call: the sum.
+    ssize_t take_until_woken(int s) const;
+    int to_connect() const;
+    // To the flow's other side: what connect() says.
+    int connect_to(int s) const;
+    int connected() const;
+    // The socket's buffers, in bytes.
+    void set_send_buffer(int s, int bytes) const;
+
+private:
+    const plan& plan_;
+    const flow& flow_;
+
+    int with_buffers(int s) const;
+    int with_window(int s) const;
+    ssize_t taken(int s, std::size_t most, int flags) const;
+};
+
+int window_of(int s);
+// No read and no write of it takes longer.
+void limit_time(int s, time_t seconds);
+// From then on no call waits: it ends with EINTR. Now and then again, should it come between two.
+void wake_at(double at);
+// From SIGTERM on as well; asked_to_end() says whether it came.
+void wake_when_asked_to_end();
+bool asked_to_end();
+
+}  // namespace wip::flow
