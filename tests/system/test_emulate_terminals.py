@@ -149,7 +149,7 @@ class Terminals(unittest.TestCase):
                             )
                         )
                     seen.append(settings.status["base"].delay_injection.held_now)
-                told = subprocess.run(
+                follower = subprocess.run(
                     [
                         sys.executable,
                         "-m",

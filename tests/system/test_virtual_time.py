@@ -119,6 +119,7 @@ class Runs(unittest.TestCase):
         up = virtual.Plan(
             [flows.flow("bulk", 2, 0, start_s=1, seconds=SECONDS, congestion_control="cubic")]
         )
+        moving = {"link.kind": "hetnet", "hetnet.plan": "2s@UMTS", "hetnet.delay_s": 0.5}
         for link, traffic, limit_bps in (
             (bearer, None, 384e3),
             (bearer | {"umts.profile": "lundsten-64"}, None, 64e3),

@@ -241,7 +241,7 @@ def handler_of(door: Door) -> type[Handler]:
             with contextlib.suppress(ValueError):
                 said = json.loads(self.rfile.read(int(length)))
                 if isinstance(said, dict):
-                    door.present()[1].say(kept(said))
+                    door.present()[1].report_values(kept(said))
             self.answer(204, "text/plain", b"")
 
     return DoorHandler
