@@ -22,6 +22,11 @@ void uplink_config::check() const {
     check_range("feedback_loss", feedback_loss, setting::uplink_feedback_loss);
     check_range("queue_packets", queue_packets, setting::uplink_queue_packets);
     queue.check();
+    const double longest =
+        std::floor(most_on_the_way * 8 * static_cast<double>(slots_per_second) / (kbps * 1000));
+    if (longest < delay_slots)
+        check_range("delay_slots", delay_slots, 0, longest,
+                    text_of(most_on_the_way / 1e6) + " MB on the way at kbps = " + text_of(kbps));
 }
 
 struct emulated_uplink::state {

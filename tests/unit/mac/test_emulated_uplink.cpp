@@ -84,6 +84,27 @@ TEST(EmulatedUplink, TheQueueDropsItsTail) {
     expect_conserved(u.statistics());
 }
 
+TEST(EmulatedUplink, ALineThatWouldHoldMoreThanTheMemoryAllowsIsRefused) {
+    uplink_config c;
+    c.kbps = 1e6;
+    c.delay_slots = 768;  // 512 ms at 1 Gbit/s: 64 MB
+    EXPECT_NO_THROW(c.check());
+    c.delay_slots = 769;
+    try {
+        c.check();
+        ADD_FAILURE() << "it is taken";
+    } catch (const std::invalid_argument& e) {
+        EXPECT_STREQ(e.what(),
+                     "delay_slots = 769: must be 0 .. 768 (64 MB on the way at kbps = 1000000)");
+    }
+    c.kbps = 51200;
+    c.delay_slots = 15000;
+    emulated_uplink u(c);
+    c.kbps = 51204;
+    EXPECT_THROW(u.reconfigure(c), std::invalid_argument);
+    EXPECT_EQ(u.statistics().in.packets, 0U);
+}
+
 TEST(EmulatedUplink, BytesThatAreNoIpPacketAreCountedAndDropped) {
     emulated_uplink u({});
     EXPECT_FALSE(u.on_sdu({}, slot(0)));
