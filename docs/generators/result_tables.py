@@ -340,6 +340,131 @@ def handover_downloads(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+# --- tests/bench/strict_radios.py ---
+
+
+def share(value: float | None) -> str:
+    """A share in percent."""
+    return "-" if value is None else f"{100 * value:.2f} %"
+
+
+def stolen(machine: list[dict[str, Any]]) -> str:
+    """The share of the time that a hypervisor took, of each portion of a series."""
+    taken = [100 * m["stolen"] for m in machine]
+    return f"{min(taken):.1f} to {max(taken):.1f} %" if len(taken) > 1 else f"{taken[0]:.1f} %"
+
+
+def strict_stalls(data: dict[str, Any]) -> list[list[str]]:
+    rows = [
+        [
+            "radio",
+            "stalls, of each process",
+            "stretched and made anew",
+            "packets at a wrong time",
+            "slots until the lock: medium",
+            "macd of the base station, of the terminal",
+            "flowgraph of the base station, of the terminal",
+            "runs with exact sums",
+            "time taken by the hypervisor",
+        ]
+    ]
+    for product, found in data["stalls"].items():
+        of = found["processes"]
+        worst = {name: str(max(map(int, p["slots_until_locked"]))) for name, p in of.items()}
+        numbers = sorted({p["stalls"] for p in of.values()})
+        rows.append(
+            [
+                product,
+                " to ".join(map(str, numbers)),
+                str(sum(p["stretched"] for p in of.values())),
+                number(found["packets_at_wrong_time"]),
+                worst["air"],
+                f"{worst['base.macd']}, {worst['terminal.macd']}",
+                f"{worst['base.radio']}, {worst['terminal.radio']}",
+                f"{found['runs_with_exact_sums']} of {found['runs']}",
+                stolen(found["machine"]),
+            ]
+        )
+    return rows
+
+
+def strict_overflows(data: dict[str, Any]) -> list[list[str]]:
+    first = next(iter(data["overflows"].values()))
+    windows = [w for w in first["error_and_power"] if w != "before"]
+    rows = [
+        [
+            "radio",
+            "overflows",
+            "slots without a value, median",
+            "locks lost",
+            "NMSE before, median",
+            *(f"slots {window}" for window in windows),
+            "last over before",
+            "all together: before, last",
+            "time taken by the hypervisor",
+        ]
+    ]
+    for product, found in data["overflows"].items():
+        gaps = sorted(int(g) for g, n in found["gap_slots"].items() for _ in range(n))
+        asked = found["asked"]
+        rows.append(
+            [
+                product,
+                str(found["overflows"]),
+                str(gaps[len(gaps) // 2]) if gaps else "-",
+                number(found["lock_losses"]),
+                number(asked["nmse_median"]["before"]),
+                *(number(asked["nmse_median"][window]) for window in windows),
+                number(asked["nmse_64_slots_after_over_before"]["found"]),
+                ", ".join(number(asked["nmse_of_all"][w]) for w in ("before", windows[-1])),
+                stolen(found["machine"]),
+            ]
+        )
+    return rows
+
+
+def strict_no_restart(data: dict[str, Any]) -> list[list[str]]:
+    rows = [["radio", "cells", "ended with 3 and a reason", "longest time to the end, s"]]
+    for product, found in data["no-restart"].items():
+        rows.append(
+            [
+                f"{product}, `uhd=4.1`",
+                str(found["cells"]),
+                str(found["ended_with_3_and_a_reason"]),
+                f"{max(map(float, found['seconds_until_the_end'])):g}",
+            ]
+        )
+    return rows
+
+
+def strict_valid(data: dict[str, Any]) -> list[list[str]]:
+    rows = [
+        [
+            "radio",
+            "VALID",
+            "late slots, at worst",
+            "TCP of capacity, at least",
+            "locks lost",
+            "time taken by the hypervisor",
+        ]
+    ]
+    for product, found in data["valid"].items():
+        runs = found["runs"]
+        late = [r["late_share"] for r in runs if r["late_share"] is not None]
+        tcp = [r["tcp_of_capacity"] for r in runs if r["tcp_of_capacity"] is not None]
+        rows.append(
+            [
+                product,
+                f"{sum(r['valid'] for r in runs)} of {len(runs)}",
+                share(max(late, default=None)),
+                share(min(tcp, default=None)),
+                str(sum(r["lock_losses"] or 0 for r in runs)),
+                stolen(runs),
+            ]
+        )
+    return rows
+
+
 TABLES = {
     "handover-statements": Made("handover", handover_statements),
     "handovers-later": Made("handover", handovers_later),
@@ -357,6 +482,10 @@ TABLES = {
     "footprint": Made("footprint", footprint),
     "stopping-rule": Made("stopping-rule", coverage),
     "packages": Made("packages", packages),
+    "strict-stalls": Made("strict-radios", strict_stalls),
+    "strict-overflows": Made("strict-radios", strict_overflows),
+    "strict-no-restart": Made("strict-radios", strict_no_restart),
+    "strict-valid": Made("strict-radios", strict_valid),
 }
 
 

@@ -70,7 +70,11 @@ def run(product, options, seconds, folder):
     demo([*options, "--product", product, "--duration", str(seconds)], file).wait()
     if not file.exists():
         return {"product": product, "verdict": {"valid": False, "reasons": ["there is no report"]}}
-    r = json.loads(file.read_text())
+    return figures_of(product, json.loads(file.read_text()))
+
+
+def figures_of(product, r):
+    """What a demo's report says of this product."""
     if "tcp" not in r:
         return {"product": product, "verdict": r["verdict"]}
     rt = r["realtime"]
