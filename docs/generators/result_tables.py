@@ -465,12 +465,54 @@ def strict_valid(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+# --- tests/bench/rating_pages.py ---
+
+PAGES = {"page-a": "A", "page-b": "B"}
+
+
+def rated_pages(data: dict[str, Any]) -> list[list[str]]:
+    rows = [["page", "case", "runs", "skeleton, s (text)", "total, s (text)", "total over text"]]
+    for c in data["cases"]:
+        initial, total = c["initial_s"], c["total_s"]
+        rows.append(
+            [
+                PAGES[c["page"]],
+                c["case"],
+                str(c["runs"]),
+                f"{initial['measured']:.1f} ({initial['text']:g})",
+                f"{total['measured']:.1f} ({total['text']:g})",
+                f"{total['ratio']:.2f}",
+            ]
+        )
+    return rows
+
+
+def rated_ratios(data: dict[str, Any]) -> list[list[str]]:
+    rows = [
+        ["page", "ratio of total delays", "text", "measured", "measured over text", "within 25 %"]
+    ]
+    for r in data["ratios"]:
+        rows.append(
+            [
+                PAGES[r["page"]],
+                r["ratio"],
+                f"{r['text']:.2f}",
+                f"{r['measured']:.2f}",
+                f"{r['measured_over_text']:.2f}",
+                "yes" if r["within"] else "**no**",
+            ]
+        )
+    return rows
+
+
 TABLES = {
     "handover-statements": Made("handover", handover_statements),
     "handovers-later": Made("handover", handovers_later),
     "handovers-today": Made("handover", handovers_today),
     "handover-grades": Made("handover", handover_grades),
     "handover-downloads": Made("handover", handover_downloads),
+    "rating-pages": Made("rating-pages", rated_pages),
+    "rating-ratios": Made("rating-pages", rated_ratios),
     "curve-targets": Made("curves", targets),
     "predictors": Made("curves", predictors),
     "spectra": Made("curves", spectra),

@@ -54,7 +54,7 @@ SMALL_BUFFERS = {"b210": "num_recv_frames=16", "b200": "num_recv_frames=16"}
 SMALL_SOCKET = "recv_buff_size=200000"
 WINDOWS = ((0, 16), (16, 32), (32, 64), (64, 128))  # slots after an overflow
 BEFORE = 400  # slots before it
-CLEAN = 150  # slots in which there is no other one, where its windows are judged
+CLEAN = 150  # slots in which there is no other one, where its windows are evaluated
 FACTOR = 1.35
 VALID_SHARE = 0.9
 VALID_S = 60
@@ -367,7 +367,7 @@ def main():
     if times < 1:
         p.error(f"--times is {times}; valid: 1 or more")
     products = ["b210"] if given.what == "no-restart" else given.products.split(",")
-    measure, judge = COMMANDS[given.what]
+    measure, evaluate = COMMANDS[given.what]
     if given.what == "valid":
         measure = functools.partial(valid, seconds=given.duration)
     results = kept(given.json)
@@ -380,7 +380,7 @@ def main():
             earlier = {k: v for k, v in series[product].items() if k != "asked"}
             # What a file has and what was just made are of one form.
             found = added(earlier, json.loads(json.dumps(found)))
-        found["asked"] = judge(found)
+        found["asked"] = evaluate(found)
         series[product] = found
         bad += outside(found["asked"], f"{given.what} {product}")
         if given.json:

@@ -25,7 +25,7 @@ applications, senders, stations = (
     bench("tahoe_to_bbr"),
     bench("demo_and_stations"),
 )
-westwood = bench("westwood_estimate")
+westwood, rated = bench("westwood_estimate"), bench("rating_pages")
 handovers = bench("handover_table")
 
 
@@ -55,6 +55,50 @@ class WestwoodEstimate(unittest.TestCase):
         self.assertAlmostEqual(exact[0], 10 * 200 / westwood.MSS, delta=0.2)
         # segments, the least: it stands at 2 or 3 bytes a ms, 1.1 segments
         self.assertEqual(kernel[0], 2)
+
+
+class RatedPages(unittest.TestCase):
+    def runs(self, **scaled):
+        """Runs of two seeds with the text's delays, but for those of page B that are scaled."""
+        return [
+            {"page": page, "case": case, "seed": seed, "valid": True, "initial_s": 1.0}
+            | {
+                "total_s": rated.text_of(page, case)[1]
+                * (scaled.get(f"b{case}", 1) if page == "page-b" else 1)
+            }
+            for page in rated.RATIOS
+            for case in rated.cases.TEXT
+            for seed in (1, 2)
+        ]
+
+    def test_the_text_is_as_the_text(self):
+        found, good = rated.summary(self.runs())
+        self.assertTrue(good and found["complete"])
+        self.assertEqual({r["measured_over_text"] for r in found["ratios"]}, {1.0})
+        self.assertEqual(len(found["ratios"]), 8)
+        self.assertIn("--page page-a --seeds 1..2;", rated.command_of(self.runs()))
+
+    def test_an_order_that_differs_is_seen(self):
+        found, good = rated.summary(self.runs(b384_150_10=0.75))
+        self.assertEqual([o["same"] for o in found["order"]], [True, False])
+        self.assertTrue(all(r["within"] for r in found["ratios"]))
+        self.assertFalse(good)
+
+    def test_a_ratio_beyond_its_budget_is_seen(self):
+        for scale, within in ((1.2, True), (1.3, False), (0.8, True), (0.7, False)):
+            found, good = rated.summary(self.runs(b32_150_20=scale, b32_150_10=scale))
+            (ratio,) = (
+                r
+                for r in found["ratios"]
+                if r["ratio"] == "FER 20 over 1 %, rate 32" and r["page"] == "page-b"
+            )
+            self.assertEqual(ratio["within"], within)
+
+    def test_what_is_invalid_was_not_measured(self):
+        runs = [dict(r, valid=r["case"] != "32_150_1") for r in self.runs()]
+        found, _ = rated.summary(runs)
+        self.assertFalse(found["complete"])
+        self.assertEqual(len(found["ratios"]), 4)
 
 
 class FromTahoeToBbr(unittest.TestCase):

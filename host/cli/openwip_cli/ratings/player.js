@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Plays a clip of segments of one second, each in two encodings. It begins, and begins again after
-// a standstill, when BUFFER_S seconds are there; the encoding of the next segment follows from a
-// moving average of the rate at which segments have come. What happened goes to /log, times in
-// seconds since the page was asked for.
-const BUFFER_S = 10, LENGTH_S = 90, AHEAD_S = 30, KEPT = 0.8, MARGIN = 0.9;
+// a standstill, when BUFFER_S seconds are there. Two segments are asked for at a time, so that the
+// link does not stand still between them. The encoding of the next one is the best below the rate
+// at which segments have come, a moving average of bits over one of time; the first MEASURED ones
+// have the best encoding. What happened goes to /log, times in seconds since the page was asked for.
+const BUFFER_S = 10, LENGTH_S = 90, AHEAD_S = 30, KEPT = 0.8, MEASURED = 4, AT_A_TIME = 2;
 const RATES = [350, 100];  // kbit/s, the better one first
 const speed = Number(new URLSearchParams(location.search).get("speed") || 1);
 const events = [], waiting = [];  // of the video; pictures that have come: {at, picture}
-let loaded = 0, shown = 0, playing = false, rate = null, level = null, stoodSince = null;
+const come = new Map();  // second -> pictures of a segment that waits for an earlier one
+let next = 0, under = 0, last = 0;  // segment to ask for, how many are asked for, latest arrival
+let bits = 0, busy = 0, arrived = 0;
+let loaded = 0, shown = 0, playing = false, level = null, stoodSince = null;
 let clock = null, clip = 0;  // when playing began or went on, and the second of the clip then
 
 const now = () => performance.now() / 1000;
@@ -19,26 +23,38 @@ function note(what, more) {
 }
 
 function chosen() {
-  if (rate === null) return RATES[0];
-  return RATES.find(r => r <= MARGIN * rate) || RATES[RATES.length - 1];
+  if (arrived < MEASURED) return RATES[0];
+  return RATES.find(r => r * 1000 <= bits / busy) || RATES[RATES.length - 1];
+}
+
+function measure(size) {
+  bits = KEPT * bits + size * 8;
+  busy = KEPT * busy + now() - last;
+  last = now();
+  arrived += 1;
 }
 
 async function load() {
-  while (loaded < LENGTH_S) {
-    if (loaded - shown > AHEAD_S) { await new Promise(r => setTimeout(r, 200 / speed)); continue; }
-    const kbps = chosen(), began = now();
-    const data = await (await fetch(`segment/${kbps}/${loaded}`)).arrayBuffer();
-    const came = data.byteLength * 8 / 1000 / (now() - began);
-    rate = rate === null ? came : KEPT * rate + (1 - KEPT) * came;
-    const view = new DataView(data), count = view.getUint32(0);
+  while (next < LENGTH_S) {
+    if (next - shown > AHEAD_S) { await new Promise(r => setTimeout(r, 200 / speed)); continue; }
+    const second = next++, kbps = chosen();
+    if (under++ === 0) last = now();
+    const data = await (await fetch(`segment/${kbps}/${second}`)).arrayBuffer();
+    under -= 1;
+    measure(data.byteLength);
+    const view = new DataView(data), count = view.getUint32(0), pictures = [];
     let at = 4 * (1 + count);
     for (let n = 0; n < count; n++) {
       const size = view.getUint32(4 * (1 + n));
       const picture = await createImageBitmap(new Blob([data.slice(at, at + size)], {type: "image/png"}));
-      waiting.push({at: loaded + n / count, picture: picture, kbps: kbps});
+      pictures.push({at: second + n / count, picture: picture, kbps: kbps});
       at += size;
     }
-    loaded += 1;
+    come.set(second, pictures);
+    for (; come.has(loaded); loaded++) {
+      waiting.push(...come.get(loaded));
+      come.delete(loaded);
+    }
   }
 }
 
@@ -76,5 +92,5 @@ function show() {
 }
 
 note("open");
-load().catch(e => note("failed", {why: String(e)}));
+for (let n = 0; n < AT_A_TIME; n++) load().catch(() => note("failed"));
 show();
