@@ -15,6 +15,7 @@ ROOMS = {
     "blocks/phy": "Transmitter and receiver",
     "mac/port": "Interfaces of links and of rules of one's own",
     "mac/wire": "Wired links",
+    "mac/queue": "Queues and their disciplines",
     "mac/rlc": "UMTS RLC",
     "mac/journal": "Ways and delays of packets",
     "mac/link": "MAC of the OFDM link: scheduler, adaptation, ARQ",

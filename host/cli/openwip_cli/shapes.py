@@ -121,6 +121,7 @@ PathSums = TypedDict(
         "dropped": dict[str, int],
         "bytes": OneSum,
         "delivered_although_given_up": int,
+        "marked": int,
         "sender": EndSums,
         "receiver": EndSums,
         "feedback": Feedback,

@@ -35,6 +35,7 @@ class End:
         self.delivered, self.queued = count_of(direction.delivered), count_of(direction.queued)
         self.dropped = {d.reason: count_of(d.count) for d in direction.dropped}
         self.copies = count_of(direction.copies)
+        self.marked = count_of(direction.marked)  # part of came_in
 
     @property
     def accounted(self) -> Count:
@@ -89,6 +90,7 @@ class Path:
             "dropped": of["dropped"],
             "bytes": of["bytes"],
             "delivered_although_given_up": max(0, self.surplus.packets),
+            "marked": self.sender.marked.packets + self.receiver.marked.packets,
             "sender": self.sender.report(),
             "receiver": self.receiver.report(),
         }

@@ -164,6 +164,7 @@ def packet_lines(r: dict[str, Any]) -> list[str]:
         lines.append(
             f"  {name:<12} {sum_of(p)}"
             + (f" - {twice} dropped that arrived after all" if twice else "")
+            + (f"; {p['marked']} marked by a queue" if p["marked"] else "")
         )
         lines += [
             f"    terminal {n:<3} {sum_of(u[name])}; {u[name]['bytes']['delivered']} bytes"

@@ -58,6 +58,8 @@ def tree_of(r: PacketRecord) -> dict[str, Any]:
         "each_retransmission_ns": list(r.each_retransmission_ns),
         "damaged": r.damaged,
         "dropped": r.dropped or None,
+        "sojourn_ns": r.sojourn_ns,
+        "marked": r.marked,
     }
     if r.HasField("first_pdu"):  # of a UMTS bearer: their numbers, which the capture has, too
         tree["pdus"] = [r.first_pdu, r.last_pdu]
