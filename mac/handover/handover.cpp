@@ -191,12 +191,17 @@ void handover::step(std::int64_t t) {
 }
 
 void handover::move_as_planned(std::int64_t t) {
-    for (; next_timed_ < timed_.size() && timed_[next_timed_].at <= t; ++next_timed_)
-        move(timed_[next_timed_].to, t);
     for (; next_counted_ < counted_.size() &&
            count_.application_bytes >= static_cast<std::uint64_t>(counted_[next_counted_].at);
-         ++next_counted_)
-        move(counted_[next_counted_].to, t);
+         ++next_counted_) {
+        const auto& reached = counted_[next_counted_];
+        const planned_move timed{planned_move::unit::ns, t + reached.later_ns, reached.to};
+        const auto next = timed_.begin() + static_cast<std::ptrdiff_t>(next_timed_);
+        timed_.insert(std::ranges::upper_bound(next, timed_.end(), timed.at, {}, &planned_move::at),
+                      timed);
+    }
+    for (; next_timed_ < timed_.size() && timed_[next_timed_].at <= t; ++next_timed_)
+        move(timed_[next_timed_].to, t);
 }
 
 // Time that has passed in the network where the terminals are.

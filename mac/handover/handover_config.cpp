@@ -100,20 +100,32 @@ std::string names_of(const std::vector<network>& networks) {
     return all;
 }
 
+// A positive number with its unit; nothing for any other text.
+std::optional<double> amount_of(std::string_view text, char unit, double most) {
+    if (text.empty() || text.back() != unit) return std::nullopt;
+    const auto number = read_setting<double>(text.substr(0, text.size() - 1));
+    return number && *number > 0 && *number <= most ? number : std::nullopt;
+}
+
 planned_move move_of(std::string_view item, const std::vector<network>& networks) {
     using unit = planned_move::unit;
     const auto at = item.find('@');
     const std::string_view when = item.substr(0, at);
-    const char last = when.empty() ? ' ' : when.back();
+    const auto plus = when.find('+');
+    const auto seconds = amount_of(when, 's', most_seconds);
+    const auto bytes = amount_of(when.substr(0, plus), 'B', most_bytes);
+    std::optional<double> later = 0;
+    if (plus != std::string_view::npos) later = amount_of(when.substr(plus + 1), 's', most_seconds);
     planned_move m;
-    m.of = last == 'B' ? unit::bytes : unit::ns;
-    const auto number = read_setting<double>(when.substr(0, when.empty() ? 0 : when.size() - 1));
-    const double most = m.of == unit::bytes ? most_bytes : most_seconds;
-    const bool whole = number && (m.of == unit::ns || *number == std::floor(*number));
-    if (at == std::string_view::npos || (last != 'B' && last != 's') || !whole || *number <= 0 ||
-        *number > most)
-        refuse_text(item, "WHEN@NETWORK with WHEN such as 30s (up to 1e6) or 524288B (up to 1e15)");
-    m.at = std::llround(m.of == unit::bytes ? *number : *number * 1e9);
+    if (at != std::string_view::npos && bytes && *bytes == std::floor(*bytes) && later) {
+        m = {unit::bytes, std::llround(*bytes), {}, std::llround(*later * 1e9)};
+    } else if (at != std::string_view::npos && seconds && plus == std::string_view::npos) {
+        m.at = std::llround(*seconds * 1e9);
+    } else {
+        refuse_text(item,
+                    "WHEN@NETWORK with WHEN such as 30s (up to 1e6), 524288B (up to 1e15) or "
+                    "524288B+0.001s");
+    }
     m.to = place_of(item.substr(at + 1), networks);
     return m;
 }

@@ -6,7 +6,8 @@
 //              WLAN, UMTS and GPRS without a state have the values of Teyeb (2006), table 7.1
 //   place      NAME or NAME.N: a network, in its first or Nth state
 //   plan       WHEN@PLACE,...  with WHEN such as 30s (seconds since the start) or 524288B (bytes of
-//              the applications that have been delivered to the terminals)
+//              the applications that have been delivered to the terminals), or 524288B+0.001s, that
+//              much later
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,7 @@ struct planned_move {
     unit of = unit::ns;
     std::int64_t at = 0;
     place to;
+    std::int64_t later_ns = 0;  // of bytes: after they have been delivered
     bool operator==(const planned_move&) const = default;
 };
 

@@ -246,6 +246,32 @@ TEST(Handover, BytesOfTheApplicationsMoveTheTerminal) {
     EXPECT_EQ(link.here(), (place{1, 0}));
 }
 
+// What the terminal answers at once is on its way when a handover begins a little later, and is
+// dropped, as the two acknowledgements of appendix E.
+TEST(Handover, BytesMayMoveTheTerminalALittleLater) {
+    for (const bool later : {false, true}) {
+        handover_config c =
+            config_of("WLAN,UMTS", later ? "2000B+0.001s@UMTS,9s@WLAN" : "2000B@UMTS,9s@WLAN");
+        c.keep = buffering::none;
+        handover link(c, lines());
+        int answered = 0;
+        link.uplink().deliver_to([&](const link_packet&) { return ++answered, 0; });
+        for (int i = 0; i < 2; ++i) link.downlink().offer(test::ipv4(1500, 0x50, 6), 0);
+        for (const std::int64_t delivered : {17 * ms, 29 * ms}) {
+            link.advance(delivered);
+            link.advance(delivered + 10 * us);
+            link.uplink().offer(bytes(52, 0x45), delivered + 10 * us);
+        }
+        link.advance(5 * s);
+        ASSERT_EQ(link.latest().size(), 1U);
+        EXPECT_EQ(link.latest()[0].began_ns, 29 * ms + (later ? ms : 0));
+        EXPECT_EQ(answered, later ? 1 : 2);
+        EXPECT_EQ(link.sums(way::up).missing(), packets_bytes{});
+        link.advance(10 * s);
+        EXPECT_EQ(link.latest().size(), 2U);
+    }
+}
+
 TEST(Handover, TimesMoveTheTerminalInTheOrderOfThePlan) {
     handover_config c = config_of("WLAN,UMTS,GPRS", "1s@UMTS,2.5s@GPRS,4s@WLAN");
     c.delay_s = 0.25;
@@ -556,6 +582,12 @@ TEST(Handover, PlansAreReadAsTheyAreWritten) {
               (std::vector<planned_move>{{unit::ns, 30 * s, {1, 0}},
                                          {unit::bytes, 524288, {0, 0}},
                                          {unit::ns, 31500 * ms, {1, 1}}}));
+    EXPECT_EQ(plan_of("5B+0.001s@lab", networks),
+              (std::vector<planned_move>{{unit::bytes, 5, {1, 0}, ms}}));
+    for (const auto* bad :
+         {"5B+@lab", "5B+1B@lab", "5B+0s@lab", "1s+1s@lab", "+1s@lab", "5B+1s+1s@lab"})
+        EXPECT_NE(refusal([&] { plan_of(bad, networks); }).find("valid: "), std::string::npos)
+            << bad;
     EXPECT_TRUE(plan_of("", networks).empty());
     for (const auto* bad :
          {",", "30s", "30s@", "30@lab", "s@lab", "0s@lab", "-1s@lab", "1.5B@lab", "30s@UMTS",

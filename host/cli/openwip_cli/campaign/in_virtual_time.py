@@ -2,6 +2,7 @@
 """The applications of an experiment (workloads.py) between the two ends of a Linux kernel in
 virtual time: the same work, TCP settings and results, made by the same traffic program."""
 
+import shutil
 import statistics
 from collections.abc import Callable
 from typing import Any
@@ -28,9 +29,11 @@ def run(
     *,
     places: Places,
     cores: placement.Placement | None = None,
+    keep_packets: str | None = None,
     **_: Any,
 ) -> dict[str, Any]:
-    """The report of one run, as runs.emulate.run() with workloads.make(work)."""
+    """The report of one run, as runs.emulate.run() with workloads.make(work). `keep_packets`: a
+    file for the packets of a download, of which the round trips are measured."""
     scenario, slot_path = (
         scenario_of(settings | {"traffic.duration_s": work.get("duration_s", 1)}),
         (cores.slot_path if cores else None),
@@ -70,6 +73,8 @@ def run(
         packets = str(folder / "packets.pcap") if each_rtt else None
         report = virtual.run(scenario, places, plan, packets, progress, slot_path)
         if packets:
+            if keep_packets:
+                shutil.copyfile(packets, keep_packets)
             trips = [t for flow in packet_rtt.of_capture(packets).values() for t in flow]
             if report.get("mobility"):
                 sequence = time_sequence.of_capture(packets)
