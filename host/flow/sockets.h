@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Clock and sockets of the ends of flows. What fails ends the end (flow_failed).
+// Clock and sockets of the ends of flows. What fails ends the end (machine_error).
 #pragma once
 
 #include <netinet/in.h>

@@ -5,12 +5,13 @@
 
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <utility>
+
+#include "types/failure.h"
 
 namespace wip::flow {
 
-void give_up(const std::string& what) { throw flow_failed(what + ": " + std::strerror(errno)); }
+void give_up(const std::string& what) { throw machine_error(what, errno); }
 
 std::string text_of(const nlohmann::json& line) {
     return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -25,7 +26,7 @@ void teller::write_line(const nlohmann::json& line) const {
     const std::string text = text_of(line) + "\n";
     const bool whole = text.size() <= longest_line &&
                        ::write(out_, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    if (!whole) throw std::runtime_error("a line of the result could not be written");
+    if (!whole) throw machine_error("a line of the result could not be written");
 }
 
 void teller::say(nlohmann::json what) const {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 
 namespace wip::flow {
@@ -12,13 +11,8 @@ namespace wip::flow {
 constexpr std::size_t longest_line = 4096;
 constexpr std::size_t longest_list = 3072;  // of one line, characters
 
-// A call of the kernel's that an end cannot do without: the end is over, with this as its result.
-class flow_failed : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
-[[noreturn]] void give_up(const std::string& what);  // and errno
+// A call of the kernel's failed that an end cannot do without: machine_error, with errno.
+[[noreturn]] void give_up(const std::string& what);
 
 // In one line; bytes that are no text are replaced.
 std::string text_of(const nlohmann::json& line);

@@ -28,12 +28,12 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "flow/kinds.h"
+#include "types/failure.h"
 
 namespace {
 
@@ -44,9 +44,7 @@ constexpr const char* result_file = "/result";
 constexpr const char* unfinished_file = "/result.new";
 constexpr std::size_t most_said = 1200;  // bytes of a program, in one line
 
-[[noreturn]] void fail(const std::string& what) {
-    throw std::runtime_error(what + ": " + std::strerror(errno));
-}
+[[noreturn]] void fail(const std::string& what) { throw machine_error(what, errno); }
 
 // A line of the result, whole: a pipe keeps what is short together.
 class result_lines {
@@ -70,7 +68,7 @@ private:
     void write_text(const std::string& text) const {
         if (text.size() > flow::longest_line ||
             ::write(ends_[1], text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-            throw std::runtime_error("a line of the result could not be written");
+            throw machine_error("a line of the result could not be written");
     }
 };
 
@@ -169,8 +167,7 @@ void set_up(const std::string& name, const std::string& address, int prefix) {
 void network::add_side(const std::string& address) {
     const std::string name = "eth" + std::to_string(sides());
     const std::size_t slash = address.find('/');
-    if (slash == std::string::npos)
-        throw std::runtime_error("side " + address + "; valid: ADDRESS/PREFIX");
+    if (slash == std::string::npos) throw bad_input("side " + address + "; valid: ADDRESS/PREFIX");
     if (::unshare(CLONE_NEWNET) != 0) fail("unshare");
     spaces_.push_back(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
     if (!leave()) fail("setns");
@@ -349,7 +346,7 @@ int start_flow(const network& net, const flow::plan& p, const flow::flow& f,
 std::string read_file(const char* path) {
     std::ifstream in(path);
     std::ostringstream text;
-    if (!(text << in.rdbuf())) throw std::runtime_error(std::string(path) + " cannot be read");
+    if (!(text << in.rdbuf())) throw machine_error(std::string(path) + " cannot be read");
     return text.str();
 }
 

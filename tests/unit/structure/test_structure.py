@@ -107,7 +107,7 @@ ALLOWED = {
         {"os", "packet", "runtime", "station", "schema", "config", "peer", "tun", "extension"} | MAC
     ),
     # Ends of flows on Linux's sockets, and the plans that ns-3 reads as well.
-    "host/flow": set(),
+    "host/flow": {"types"},
     # A Linux kernel as a participant of the calendar.
     "host/virtual": {"types", "port", "calendar", "flow"},
     "host/emulator": (
