@@ -202,7 +202,7 @@ class GoingOn(Folder):
     def test_a_run_that_failed_is_tried_again_when_the_machine_was_the_cause_or_when_asked(self):
         for cause in Cause:
             self.path(0).unlink()
-            self.store.fail(self.runs[0].key, self.runs[0].spec, Failure(cause, reported="a word"))
+            self.store.fail(self.runs[0].key, self.runs[0].spec, Failure(cause, said="a word"))
             with self.subTest(cause):
                 again = cause in (Cause.KILLED, Cause.OUT_OF_MEMORY, Cause.EXHAUSTED, Cause.LOST)
                 if not again:
@@ -252,7 +252,7 @@ class Saying(Folder):
         self.store.fail(
             self.runs[2].key,
             self.runs[2].spec,
-            Failure(Cause.CRASHED, signal="SIGSEGV", reported="last words", seconds=2.0),
+            Failure(Cause.CRASHED, signal="SIGSEGV", said="last words", seconds=2.0),
         )
         self.world.make(
             self.runs[3:4], lambda *_: world.result(valid=False, reasons=["sums: one too many"])
