@@ -342,7 +342,7 @@ class Snakemake(unittest.TestCase):
     def test_a_snakemake_that_begins_no_run_ends_the_campaign_with_its_words(self):
         (self.folder / "profile").mkdir()
         (self.folder / "profile" / "config.yaml").write_text("executor: moon\n")
-        many = pool.Pool(PLACES, self.folder, 1, self.folder / "profile", ["true"])
+        many = elsewhere.PoolElsewhere(PLACES, self.folder, 1, self.folder / "profile", ["true"])
         with self.assertRaisesRegex(CellDied, "^no run was begun: .*moon.*snakemake.log"):
             many.run({"7": {"name": "7", "seconds": 0}}, lambda key: None)
         self.assertEqual(list((self.folder / "runs").iterdir()), [])

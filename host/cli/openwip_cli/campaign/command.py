@@ -144,7 +144,8 @@ def run(
     """Everything that has no valid file yet, round by round. Returns how many runs that was.
     `command`: what makes a file from a specification; in tests something else."""
     runs = plan.unique_runs(given.experiments)
-    many = pool.Pool(places, given.store.out, given.slots, given.profile, command, given.run_limit)
+    kind = elsewhere.PoolElsewhere if given.profile else pool.Pool
+    many = kind(places, given.store.out, given.slots, given.profile, command, given.run_limit)
     with many.owned():
         given.store.write_plan(given.plan)
         if arrived := given.store.arrivals():

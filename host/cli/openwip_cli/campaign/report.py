@@ -71,10 +71,8 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
                 )
             e = estimates.estimate(values.values())
             known = not math.isnan(e.half)
-            summary.writerow(
-                [*place, metric, e.mean, e.half if known else "", e.n]
-                + ([e.low, e.high] if known else ["", ""])
-            )
+            interval = (e.low, e.high) if known else ("", "")
+            summary.writerow([*place, metric, e.mean, e.half if known else "", e.n, *interval])
     for name, text in (("csv", every), ("means.csv", means)):
         outputs.write_whole(folder / f"{experiment.name}.{name}", text.getvalue())
 

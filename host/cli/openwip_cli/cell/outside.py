@@ -24,14 +24,24 @@ import pathlib
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from ..errors import BadInput
 from ..machine import own_files, system
 
-if TYPE_CHECKING:
-    from .cell import Cell
+
+class Networks(Protocol):
+    """The part of a cell (cell.py) that is used here."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def run(self) -> pathlib.Path: ...
+    @property
+    def stations(self) -> Sequence[str]: ...
+    def namespace(self, station: str) -> str: ...
+
 
 STATIONS = ("base", "terminal")
 KINDS = ("netns", "pid", "if")
@@ -185,7 +195,7 @@ def check_interface(where: str, name: str) -> None:
 class Written:
     """What has been, or is about to be, changed on the computer itself."""
 
-    def __init__(self, cell: "Cell") -> None:
+    def __init__(self, cell: Networks) -> None:
         self.cell = cell
         self.plan: dict[str, Any] = {"table": None, "forwarding": [], "links": [], "moved": []}
 
@@ -197,7 +207,7 @@ class Written:
         own_files.replace(self.cell.run / WRITTEN, json.dumps(self.plan))
 
 
-def undo(cell: "Cell") -> None:
+def undo(cell: Networks) -> None:
     """Undoes what is written down, while the namespaces still exist. Repeating it does no harm."""
     try:
         plan = json.loads(own_files.read(cell.run / WRITTEN))
@@ -221,7 +231,7 @@ def knob(interface: str) -> pathlib.Path:
     return pathlib.Path(f"/proc/sys/net/ipv4/conf/{interface}/forwarding")
 
 
-def bring_back(cell: "Cell", moved: dict[str, Any]) -> None:
+def bring_back(cell: Networks, moved: dict[str, Any]) -> None:
     """An interface into this process's network namespace, with the addresses and routes that it
     had."""
     name, there = moved["name"], cell.namespace(moved["station"])
@@ -238,13 +248,13 @@ def bring_back(cell: "Cell", moved: dict[str, Any]) -> None:
 
 
 def state_of(name: str, station: str) -> dict[str, Any]:
-    said = json.loads(ip("-j", "address", "show", "dev", name))[0]
+    state = json.loads(ip("-j", "address", "show", "dev", name))[0]
     return {
         "name": name,
         "station": station,
-        "up": "UP" in said["flags"],
+        "up": "UP" in state["flags"],
         "addresses": [
-            f"{a['local']}/{a['prefixlen']}" for a in said["addr_info"] if a["scope"] != "link"
+            f"{a['local']}/{a['prefixlen']}" for a in state["addr_info"] if a["scope"] != "link"
         ],
         "routes": [
             line.strip()
@@ -258,7 +268,7 @@ def state_of(name: str, station: str) -> dict[str, Any]:
 
 
 def start(
-    cell: "Cell", wanted: Outside, ipv6: bool, mtu: int, progress: Callable[[str], None]
+    cell: Networks, wanted: Outside, ipv6: bool, mtu: int, progress: Callable[[str], None]
 ) -> None:
     """The stations' interfaces are up. Says what it changes. `ipv6`: of the cell; `mtu`: of its
     interfaces."""
@@ -269,7 +279,7 @@ def start(
 class Maker:
     def __init__(
         self,
-        cell: "Cell",
+        cell: Networks,
         wanted: Outside,
         ipv6: bool,
         mtu: int,

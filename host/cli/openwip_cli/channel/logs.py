@@ -200,9 +200,10 @@ class Log:
             return "index"
         if name is None and instant(column[0]) is not None:
             return "s"
+        called = f" that is called {printable(name, 40)!r}" if name else ""
         raise self._wrong(
             number + 1,
-            f"has a column before the SNRs{f' that is called {printable(name, 40)!r}' * bool(name)};"
+            f"has a column before the SNRs{called};"
             " valid: a time (time_s, time_ms, timestamp) or an index (0, 1, 2, ...)",
         )
 
@@ -332,7 +333,9 @@ def split(line: str, delimiter: str) -> list[str]:
     """Fields without the spaces and quotes around them."""
     if delimiter == " ":
         return line.replace('"', "").split()
-    row = next(csv.reader([line.strip("\r\n")], delimiter=delimiter, skipinitialspace=True), [])
+    row: list[str] = next(
+        csv.reader([line.strip("\r\n")], delimiter=delimiter, skipinitialspace=True), []
+    )
     return [field.strip() for field in row]
 
 

@@ -287,7 +287,7 @@ def member(file: str, asked: Asked) -> str:
         else ""
     )
     chosen = asked.recording or (names[0] if len(names) == 1 else None)
-    if chosen not in named:
+    if chosen is None or chosen not in named:
         raise BadInput(
             f"collection {file}: holds"
             f" {'the recordings ' + listed if names else 'no recording'}; valid: "

@@ -64,50 +64,53 @@ def command_line(pool: Pool) -> list[str]:
     ]
 
 
-def run(
-    pool: Pool, specs: dict[str, Any], left: dict[str, None], take: Callable[[str], object]
-) -> pathlib.Path:
-    """Takes the runs of `left` out of it that have a result. Returns the file with the last words of
-    Snakemake."""
-    for key in specs:
-        (pool.folder / "ended" / key).unlink(missing_ok=True)
-    write_json(pool.folder / "round.json", list(specs), sync=False)
-    (pool.folder / "stopped").unlink(missing_ok=True)
-    words, parent = pool.folder / "logs" / "snakemake.log", os.getpid()
-    old = catch()
-    try:
-        with open(words, "a") as log:
-            snakemake = subprocess.Popen(
-                command_line(pool),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                env=pool.environment | {"XDG_CACHE_HOME": str(pool.folder / ".snakemake")},
-                # elsewhere only Snakemake can end a job
-                preexec_fn=lambda: system.die_with_parent(parent, signal.SIGINT),
-            )
-        pidfd = system.open_pidfd(snakemake.pid)
+class PoolElsewhere(Pool):
+    """Its profile says where the runs are made."""
+
+    def carry_out(
+        self, specs: dict[str, Any], left: dict[str, None], take: Callable[[str], object]
+    ) -> pathlib.Path:
+        """Takes the runs of `left` out of it that have a result. Returns the file with the last
+        words of Snakemake."""
+        for key in specs:
+            (self.folder / "ended" / key).unlink(missing_ok=True)
+        write_json(self.folder / "round.json", list(specs), sync=False)
+        (self.folder / "stopped").unlink(missing_ok=True)
+        words, parent = self.folder / "logs" / "snakemake.log", os.getpid()
+        old = catch()
         try:
-            ended = False
-            while left and not ended:
-                ended = bool(select.select([pidfd], [], [], LOOK_S)[0])
-                pool.look(left, take)
-            # it may not yet know; the files are what counts
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                snakemake.wait(END_S)
+            with open(words, "a") as log:
+                snakemake = subprocess.Popen(
+                    command_line(self),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                    env=self.environment | {"XDG_CACHE_HOME": str(self.folder / ".snakemake")},
+                    # elsewhere only Snakemake can end a job
+                    preexec_fn=lambda: system.die_with_parent(parent, signal.SIGINT),
+                )
+            pidfd = system.open_pidfd(snakemake.pid)
+            try:
+                ended = False
+                while left and not ended:
+                    ended = bool(select.select([pidfd], [], [], LOOK_S)[0])
+                    self.look(left, take)
+                # it may not yet know; the files are what counts
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    snakemake.wait(END_S)
+            finally:
+                for signum in old:
+                    signal.signal(signum, signal.SIG_IGN)
+                (self.folder / "stopped").touch()
+                end([snakemake])
+                os.close(pidfd)
         finally:
-            for signum in old:
-                signal.signal(signum, signal.SIG_IGN)
-            (pool.folder / "stopped").touch()
-            end([snakemake])
-            os.close(pidfd)
-    finally:
-        for s, handler in old.items():
-            signal.signal(s, handler)
-    if snakemake.returncode < 0 and left:  # it says nothing of the runs
-        raise CellDied(
-            f"Snakemake {how_ended(snakemake.returncode)}; what was finished stays, the same"
-            " command goes on"
-        )
-    return words
+            for s, handler in old.items():
+                signal.signal(s, handler)
+        if snakemake.returncode < 0 and left:  # it says nothing of the runs
+            raise CellDied(
+                f"Snakemake {how_ended(snakemake.returncode)}; what was finished stays, the same"
+                " command goes on"
+            )
+        return words

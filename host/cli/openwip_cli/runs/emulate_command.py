@@ -43,10 +43,12 @@ def main(arguments: list[str], places: Places) -> int:
                 options.record,
             )
         else:
+            plan = virtual.download(options.scenario)
+            plan.sysctls = options.sysctl
             result = virtual.run(
                 options.scenario,
                 places,
-                virtual.download(options.scenario, options.sysctl),
+                plan,
                 options.capture,
                 progress,
                 placement.choose(placement.usable(), placement.share_of_work()).slot_path,

@@ -137,19 +137,16 @@ class Pool:
         Raises Terminated after everything has ended."""
         self.prepare(specs)
         left = dict.fromkeys(specs)
-        if self.profile:
-            from . import elsewhere  # late: runs here do without
-
-            why = elsewhere.run(self, specs, left, take)
-        else:
-            why = self._run_here(left, take)
+        why = self.carry_out(specs, left, take)
         if left:
             self.lose(specs, left)
             self.look(left, take)
         if len(left) == len(specs) and not self.there(left):
             raise CellDied(f"no run was begun: {failure.last_line(why)} ({why})")
 
-    def _run_here(self, left: dict[str, None], take: Callable[[str], object]) -> pathlib.Path:
+    def carry_out(
+        self, _specs: dict[str, Any], left: dict[str, None], take: Callable[[str], object]
+    ) -> pathlib.Path:
         """Returns the file with the last words of the supervisors."""
         words = self.folder / "logs" / "supervisors.log"
         waiting, starts = collections.deque(left), collections.Counter[str]()
