@@ -45,8 +45,8 @@ public:
 // Empty: there is no such kind here.
 std::span<const end> ends_of(std::string_view kind);
 
-// An end to its end, and what it tells. Returns why it failed, which it has told; empty: it did
-// not.
+// An end to its end, and what it reports. Returns why it failed, which it has reported; empty: it
+// did not.
 std::string run_end(
     const plan& p, const flow& f, const end& e, int out,
     const std::function<void()>& listening = [] {});

@@ -15,7 +15,7 @@
 namespace wip::flow {
 namespace {
 
-constexpr std::size_t most_seconds = 4000;  // of which the bytes of each are told
+constexpr std::size_t most_seconds = 4000;  // of which the bytes of each are reported
 constexpr double steady_after_s = 1.0;
 constexpr std::size_t chunk_bytes = 1 << 17;
 constexpr double for_ever = std::numeric_limits<double>::infinity();
@@ -121,8 +121,8 @@ void receive_bulk(const job& j) {
 }
 
 // bulk: as much as goes in so many seconds from the connection on, and what is not sent is dropped;
-// a link too bad to connect over is told, also if the other end alone had no connection and resets.
-// Otherwise so many bytes, and an orderly end.
+// a link too bad to connect over is reported, also if the other end alone had no connection and
+// resets. Otherwise so many bytes, and an orderly end.
 void send_bulk(const job& j) {
     const flow& f = j.f;
     const sockets with = j.with();
@@ -170,20 +170,20 @@ void send_bulk(const job& j) {
         if (!timed) left -= static_cast<std::uint64_t>(n);
         written += static_cast<std::uint64_t>(n);
     }
-    const auto told = [&] {
+    const auto report = [&] {
         tell_sender(j, s, start, written, trips,
                     from.set() ? nlohmann::json{{"since", from.since(s, f.from, trips)}}
                                : nlohmann::json::object());
     };
     if (timed && !f.whole) {
-        told();
+        report();
         const linger drop = {1, 0};
         ::setsockopt(s, SOL_SOCKET, SO_LINGER, &drop, sizeof drop);
         return;
     }
     ::shutdown(s, SHUT_WR);
     for (ssize_t n = 1; n > 0 || (n < 0 && errno == EINTR);) n = ::read(s, chunk, sizeof chunk);
-    told();
+    report();
 }
 
 constexpr end ends[] = {{"receiver", true, true, receive_bulk}, {"sender", false, true, send_bulk}};

@@ -42,7 +42,7 @@ using nlohmann::json;
 
 constexpr const char* result_file = "/result";
 constexpr const char* unfinished_file = "/result.new";
-constexpr std::size_t most_said = 1200;  // bytes of a program, in one line
+constexpr std::size_t longest_output = 1200;  // bytes of a program, in one line
 
 [[noreturn]] void fail(const std::string& what) { throw machine_error(what, errno); }
 
@@ -54,7 +54,7 @@ public:
     }
     int in() const { return ends_[1]; }
     void tell(const json& line) const { write_text(flow::text_of(line) + "\n"); }
-    // An empty line: whoever reads has all that was told before.
+    // An empty line: whoever reads has all that was reported before.
     void tell_end() const { write_text("\n"); }
     std::FILE* reader() const {
         std::FILE* f = ::fdopen(ends_[0], "r");
@@ -80,7 +80,7 @@ pid_t forked() {
 
 std::string read_all(int from) {
     std::string text;
-    std::array<char, most_said> part;
+    std::array<char, longest_output> part;
     for (ssize_t n = 0; (n = ::read(from, part.data(), part.size())) > 0;)
         text.append(part.data(), static_cast<std::size_t>(n));
     return text;
@@ -219,7 +219,7 @@ json set_everywhere(const network& net, const std::string& name, const std::stri
 
 // What it prints is handed on in pieces. Returns how it ended.
 int run_program(const network& net, const flow::command& c,
-                const std::function<void(const std::string&)>& said) {
+                const std::function<void(const std::string&)>& on_output) {
     int in = -1, out[2];
     if (!c.input.empty()) {
         in = ::open(("/" + c.input).c_str(), O_RDONLY | O_CLOEXEC);
@@ -230,7 +230,7 @@ int run_program(const network& net, const flow::command& c,
     if (pid == 0) become(net, c, in, out[1]);
     ::close(out[1]);
     if (in >= 0) ::close(in);
-    std::array<char, most_said> text;
+    std::array<char, longest_output> text;
     std::size_t size = 0;
     for (ssize_t n = 1; n > 0;) {
         n = ::read(out[0], text.data() + size, text.size() - 1 - size);
@@ -239,7 +239,7 @@ int run_program(const network& net, const flow::command& c,
         std::string piece(text.data(), size);
         for (char& ch : piece)
             if (static_cast<unsigned char>(ch) < ' ' && ch != '\n') ch = ' ';
-        said(piece);
+        on_output(piece);
         size = 0;
     }
     ::close(out[0]);
@@ -310,7 +310,7 @@ void seed_random(std::uint64_t seed) {
     ::close(f);
 }
 
-// A process, which is told to have failed when it cannot do its work.
+// A process, which is reported as failed when it cannot do its work.
 void start_process(const flow::flow& f, const result_lines& results,
                    const std::function<bool()>& work) {
     if (forked() != 0) return;
@@ -357,9 +357,9 @@ void write_result(std::FILE* in, std::FILE* out, int ends, const std::function<v
     };
     while (ends > 0 && next()) {
         std::fputs(line.data(), out);
-        const json told = json::parse(line.data());
-        if (told.contains("flow") && !told.contains("part")) --ends;
-        if (told.contains("failed")) break;  // the other end may wait for ever
+        const json report = json::parse(line.data());
+        if (report.contains("flow") && !report.contains("part")) --ends;
+        if (report.contains("failed")) break;  // the other end may wait for ever
     }
     at_end();
     while (next() && line[0] != '\n') std::fputs(line.data(), out);

@@ -93,9 +93,9 @@ def in_child(what):
         os._exit(0)
     os.close(write)
     with open(read) as f:
-        said = f.read()
+        text = f.read()
     os.waitpid(pid, 0)
-    return json.loads(said)
+    return json.loads(text)
 
 
 def main():

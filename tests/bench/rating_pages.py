@@ -10,7 +10,7 @@ most two connections to the host at a time. JSON:
   ratios   of total delays: the text's, ours, ours over the text's, and the budget for that
 
 The exit code is 1 if an order differs, a ratio is outside its budget, or a case has no valid run
-(with --part: only what is there is judged).
+(with --part: only what is there is evaluated).
 
   sudo /usr/bin/python3 tests/bench/rating_pages.py [--page page-a|page-b] [--case NAME ...]
   [--seeds A..B] [--part] [--out FILE]

@@ -43,12 +43,12 @@ class Demo:
             stderr=subprocess.PIPE,
             text=True,
         )
-        self.said: list[str] = []
+        self.output: list[str] = []
         self._reads = threading.Thread(target=self._read, daemon=True)
         self._reads.start()
         while not (self.cell.run / "pids" / "observer").exists():
             if self.process.poll() is not None:
-                sys.exit(f"strict_radios: the cell did not come up: {''.join(self.said)}")
+                sys.exit(f"strict_radios: the cell did not come up: {''.join(self.output)}")
             time.sleep(0.1)
         self.ends = {
             name: control.Control(self.cell.endpoint(f"{name}.control"))
@@ -56,7 +56,7 @@ class Demo:
         }
 
     def _read(self):
-        self.said += self.process.stderr
+        self.output += self.process.stderr
 
     def __enter__(self):
         return self
@@ -122,7 +122,7 @@ class Slots:
             {"terminal": running.cell.endpoint("terminal.telemetry")}, ("slot",)
         )
         self.of: dict[int, Any] = {}  # locked slots with values
-        self.told: list[tuple[int, int]] = []  # (wall ns, slot) of each message, in order
+        self.received: list[tuple[int, int]] = []  # (wall ns, slot) of each message, in order
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -130,7 +130,7 @@ class Slots:
         while not self._ends.is_set():
             for message in self.reader.poll(0.1):
                 sample, slot = message.telemetry.slot_sample, message.telemetry.slot
-                self.told.append((message.telemetry.wall_ns, slot))
+                self.received.append((message.telemetry.wall_ns, slot))
                 if sample.locked and sample.snr_db:
                     self.of[slot] = sample
 
@@ -149,7 +149,7 @@ class Slots:
     def clock(self):
         """time of the monotonic clock -> the slot that is received then: by the messages that came
         soonest after their slot."""
-        earliest = min(wall * 1e-9 - slot / SLOTS_PER_SECOND for wall, slot in self.told)
+        earliest = min(wall * 1e-9 - slot / SLOTS_PER_SECOND for wall, slot in self.received)
         return lambda seconds: (seconds - earliest) * SLOTS_PER_SECOND
 
     def unlocked(self, first, last):

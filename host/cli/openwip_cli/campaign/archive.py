@@ -111,12 +111,12 @@ class Archive:
             if connection is None:
                 return None
             damaged: bytes | None = None
-            for text, told in connection.execute(
+            for text, digest in connection.execute(
                 "SELECT CAST(run AS BLOB), sha256 FROM results WHERE key = ?"
                 " ORDER BY valid DESC, id DESC",
                 (key,),
             ):
-                if hashlib.sha256(text).hexdigest() == told:
+                if hashlib.sha256(text).hexdigest() == digest:
                     return bytes(text).decode()
                 damaged = damaged or bytes(text)
             return damaged

@@ -362,7 +362,7 @@ class Maker:
                 ("-6", BEHIND6[station], "/64", [CELL6, *(f"{b}/64" for b in BEHIND6.values())])
             )
         ip("link", "set", "dev", OUTER_END, "up", inside=inside)
-        said = []
+        parts = []
         for family, behind, length, networks in families:
             nodad = ["nodad"] if family == "-6" else []
             ip("address", "add", f"{behind}2{length}", "dev", OUTER_END, *nodad, inside=inside)
@@ -370,9 +370,9 @@ class Maker:
             for network in networks if default else ["default"]:
                 if not network.startswith(behind):
                     ip(family, "route", "add", network, "via", f"{behind}1", inside=inside)
-            said.append(f"{behind}2, route {'to the cell' if default else 'default'} by {behind}1")
+            parts.append(f"{behind}2, route {'to the cell' if default else 'default'} by {behind}1")
         self.progress(
-            f"{place} is behind the {station}: its interface {OUTER_END} has {'; '.join(said)};"
+            f"{place} is behind the {station}: its interface {OUTER_END} has {'; '.join(parts)};"
             " it ends with the cell"
         )
 

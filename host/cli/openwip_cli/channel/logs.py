@@ -100,15 +100,15 @@ class Log:
     def _dialect(self, head: bytes) -> Dialect:
         text = io.StringIO(head.decode(self.encoding, "replace"), newline=None)
         lines = [line.rstrip("\n") for _, line in zip(range(HEAD_LINES), text)]
-        skip, told = 0, ""
+        skip, declared = 0, ""
         for number, line in enumerate(lines):
             plain = line.strip()
             if plain[:4].lower() == "sep=" and len(plain) == 5:
-                told = plain[4]
+                declared = plain[4]
             elif plain[:1] in ("{", "["):
                 return self._json_dialect(number, line)
             elif plain and plain[0] != "#":
-                found = self._columns(line, told)
+                found = self._columns(line, declared)
                 if found is not None:
                     return self._csv_dialect(number, lines[skip:number], *found, lines[number:])
         raise BadInput(
@@ -116,11 +116,11 @@ class Log:
             f" {VALID}"
         )
 
-    def _columns(self, line: str, told: str) -> tuple[str, bool, list[str]] | None:
+    def _columns(self, line: str, declared: str) -> tuple[str, bool, list[str]] | None:
         """Delimiter, whether the comma is a decimal one, and the fields of the first row. None: it
         is a line of words, such as the names of the columns."""
         quoted = '"' in line
-        for delimiter in [told] if told else [";", "\t", ",", " "]:
+        for delimiter in [declared] if declared else [";", "\t", ",", " "]:
             if delimiter not in line:
                 continue
             fields = split(line, delimiter)

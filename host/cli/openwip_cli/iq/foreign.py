@@ -166,7 +166,7 @@ class Foreign(Recording):
                 self._wrong(f"core:dataset is {name!r}; valid: a file in the same folder")
             self.data_path = self.meta_path.with_name(name)
             check_is_file(self.data_path)
-            # what is around the samples is said; anything else is a container
+            # what is around the samples is described; anything else is a container
             if not (self.whole.get("core:trailing_bytes") or self._header_bytes()):
                 refuse_container(self.data_path)
         else:

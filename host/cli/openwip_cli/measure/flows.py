@@ -29,7 +29,7 @@ def flow(kind: str, sender: int, receiver: int, **settings: Any) -> Flow:
 
 
 def ends_of(lines: Iterable[dict[str, Any]]) -> list[End]:
-    """What each end of each flow has told, of its lines: lists go on from line to line."""
+    """What each end of each flow has reported, of its lines: lists go on from line to line."""
     ends: dict[tuple[int, str], End] = {}
     for line in lines:
         end = ends.setdefault((line["flow"], line.get("end", "")), {})
@@ -43,8 +43,8 @@ def ends_of(lines: Iterable[dict[str, Any]]) -> list[End]:
     return list(ends.values())
 
 
-def told(name: str, program: traffic.Program) -> End:
-    """What the program that makes this end has told; TrafficFailed: it failed."""
+def report_of(name: str, program: traffic.Program) -> End:
+    """What the program that makes this end has reported; TrafficFailed: it failed."""
     lines = [line for line in program.stdout.splitlines() if line.startswith("{")]
     try:
         ends = ends_of(json.loads(line) for line in lines)
@@ -82,10 +82,10 @@ def both_ends(
                 f"the sender did not end within {seconds + PATIENCE_S:.0f} s"
             )
         over()
-        sent = told("sender", sender)
+        sent = report_of("sender", sender)
         if wanted["kind"] in ("bulk", "voip"):  # it may have had no connection; no end
             receiver.wait(supervisor, DRAIN_S)
             system.signal_pidfd(receiver.pidfd, signal.SIGTERM)
         if not receiver.wait(supervisor, PATIENCE_S):
             raise traffic.TrafficFailed("the receiver did not end")
-        return sent, told("receiver", receiver)
+        return sent, report_of("receiver", receiver)

@@ -115,11 +115,11 @@ class Browser:
         except OSError:
             raise NoAnswer("the browser has ended") from None
         while True:
-            said, end, self.buffer = self.buffer.partition(b"\0")
+            message, end, self.buffer = self.buffer.partition(b"\0")
             if not end:
-                self.buffer = said + self.more(deadline)
+                self.buffer = message + self.more(deadline)
                 continue
-            answer = json.loads(said)
+            answer = json.loads(message)
             if answer.get("id") == self.number:
                 if "error" in answer:
                     raise NoAnswer(f"the browser refuses {method}: {answer['error']['message']}")
@@ -236,9 +236,9 @@ class ProgramAsSubject:
         """Until the page says that all of it is there, or the video that it is over."""
         _, traffic = door.present()
         while True:
-            said = traffic.report()
-            if "total_s" in said or any(
-                event["what"] in ("end", "failed") for event in said.get("events", ())
+            report = traffic.report()
+            if "total_s" in report or any(
+                event["what"] in ("end", "failed") for event in report.get("events", ())
             ):
                 return
             time.sleep(LOOK_S)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rating pages: what the subject's browser shows beside the page that is judged, and the state
+"""The rating pages: what the subject's browser shows beside the page that is rated, and the state
 of the session. The commands of a session (session.py) wait for what the subject does here."""
 
 import html

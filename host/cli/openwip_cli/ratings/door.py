@@ -182,7 +182,7 @@ def end_at_once(link: socket.socket) -> None:
 
 class Door:
     """Who stands behind the door at the moment: the upstream and the log of the present run. Between
-    runs there is none, and the browser is told so."""
+    runs there is none, and the browser is answered so."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -239,9 +239,9 @@ def handler_of(door: Door) -> type[Handler]:
                 self.answer(404, "text/plain", b"there is no such page\n", Connection="close")
                 return
             with contextlib.suppress(ValueError):
-                said = json.loads(self.rfile.read(int(length)))
-                if isinstance(said, dict):
-                    door.present()[1].report_values(kept(said))
+                values = json.loads(self.rfile.read(int(length)))
+                if isinstance(values, dict):
+                    door.present()[1].report_values(kept(values))
             self.answer(204, "text/plain", b"")
 
     return DoorHandler
@@ -256,10 +256,10 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def kept(said: dict[str, Any]) -> dict[str, Any]:
+def kept(values: dict[str, Any]) -> dict[str, Any]:
     """Of a message of a page what a log may have: times and events, and no other text."""
-    found: dict[str, Any] = {n: round(said[n], 4) for n in NUMBERS if is_number(said.get(n))}
-    if isinstance(events := said.get("events"), list):
+    found: dict[str, Any] = {n: round(values[n], 4) for n in NUMBERS if is_number(values.get(n))}
+    if isinstance(events := values.get("events"), list):
         found["events"] = [
             {"what": str(event.get("what"))[:20]}
             | {n: event[n] for n in OF_EVENT if is_number(event.get(n))}

@@ -110,9 +110,9 @@ def transfer(
     with traffic.pair(supervisor, cell, receive, send) as (receiver, sender):
         if not receiver.wait(supervisor, s["traffic.limit_s"] + flows.PATIENCE_S):
             raise traffic.TrafficFailed("the receiver did not end")
-        got = flows.told("receiver", receiver)
+        got = flows.report_of("receiver", receiver)
         # The last acknowledgement may be lost with the end of the cell.
-        sent = flows.told("sender", sender) if sender.wait(supervisor, LAST_ACK_S) else {}
+        sent = flows.report_of("sender", sender) if sender.wait(supervisor, LAST_ACK_S) else {}
     return moved_of(s["traffic.bytes"], got, sent)
 
 
