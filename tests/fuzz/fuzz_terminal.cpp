@@ -66,8 +66,9 @@ private:
         if ((kind & 64) != 0) draw_runs(g);
         // Only what 30 bytes can say reaches a terminal.
         std::array<std::uint8_t, grant_bytes> bits{};
-        const auto unpacked = pack_grant(g, config_.profile, bits) ? unpack_grant(bits, config_.profile)
-                                                               : std::nullopt;
+        const auto unpacked = pack_grant(g, config_.profile, bits)
+                                  ? unpack_grant(bits, config_.profile)
+                                  : std::nullopt;
         report_.grant_ok = unpacked.has_value();
         g = unpacked.value_or(slot_grant{});
         if (!unpacked) return;

@@ -5,8 +5,8 @@
 #include <map>
 #include <stdexcept>
 
-#include "link/switch_table.h"
 #include "informed_base_station.h"
+#include "link/switch_table.h"
 
 namespace wip {
 namespace {
