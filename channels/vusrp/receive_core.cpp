@@ -342,7 +342,7 @@ void receive_core::skip_to(tick position) {
         end = p.time;
         packets_.pop_front();
     }
-    // What has not come of this run begins before that time.
+    // The samples of this run that have not come begin before that time.
     if (end < position) reader_.skip((position - end + rate_.divider - 1) / rate_.divider);
 }
 

@@ -55,7 +55,7 @@ bool capture_file::wait_for_room() const {
     }
 }
 
-// Of what is about to be written, or was: what can stand at the end of a file.
+// The end of what is about to be written, or was: what can stand at the end of a file.
 std::size_t capture_file::whole(std::size_t n) const {
     return pcap_ ? pcap_records::whole(blocks_, n, written_ == 0) : whole_blocks(blocks_, n);
 }

@@ -12,7 +12,7 @@ namespace wip::flow {
 
 void stamp_arrivals(int s);
 
-// Of a message that came with a stamp; otherwise now.
+// The time stamp of a message that came with one; otherwise now.
 double arrival_of(msghdr& message);
 
 // CLOCK_REALTIME less CLOCK_MONOTONIC, ns, of readings of both. A process that loses the processor

@@ -51,7 +51,7 @@ std::string run_end(
     const plan& p, const flow& f, const end& e, int out,
     const std::function<void()>& listening = [] {});
 
-// What a sender of TCP tells of its connection; `more` is added.
+// Reports a TCP sender's connection; `more` is added.
 void tell_sender(const job& j, int s, double began, std::uint64_t written, const round_trips& trips,
                  const nlohmann::json& more = nlohmann::json::object());
 

@@ -21,7 +21,7 @@ struct file_set {
     int times = 1;
 };
 
-// What a kind of flow does not have is 0 or empty.
+// A member that a kind of flow does not have is 0 or empty.
 struct flow {
     std::string kind;
     int number = 0;  // counted from 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the kernel says of a TCP connection, and of all of a namespace.
+// The kernel's counts of a TCP connection, and of all connections of a namespace.
 #pragma once
 
 #include <linux/tcp.h>

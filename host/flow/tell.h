@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What an end of a flow tells: lines of JSON of the form of `result` in flows.schema.json.
+// The report of an end of a flow: lines of JSON of the form of `result` in flows.schema.json.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -217,7 +217,7 @@ json set_everywhere(const network& net, const std::string& name, const std::stri
     ::_exit(127);
 }
 
-// What it prints is handed on in pieces. Returns how it ended.
+// Hands the output of the program on in pieces. Returns how it ended.
 int run_program(const network& net, const flow::command& c,
                 const std::function<void(const std::string&)>& on_output) {
     int in = -1, out[2];

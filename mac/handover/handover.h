@@ -108,7 +108,7 @@ private:
         handover* owner_;
         way way_;
     };
-    // What is kept about a packet beside the line that has it.
+    // Facts about a packet that are kept beside the line that has it.
     struct about {
         std::int64_t offered_ns = 0;
         std::int64_t travel_ns = 0;  // on the line and through the network

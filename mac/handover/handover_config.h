@@ -46,7 +46,7 @@ struct planned_move {
     bool operator==(const planned_move&) const = default;
 };
 
-// What becomes of packets: those on the way when a handover begins, and those that come during it.
+// The treatment of packets: those on the way when a handover begins, and those that come during it.
 enum class buffering : std::uint8_t {
     none,          // both are dropped
     intermediate,  // the first are dropped, the second wait
@@ -77,7 +77,7 @@ struct handover_config {
 std::vector<network> networks_of(std::string_view text);
 place place_of(std::string_view text, const std::vector<network>& networks);
 std::vector<planned_move> plan_of(std::string_view text, const std::vector<network>& networks);
-// Of the rows of a matrix one after another: nothing for no numbers.
+// The rows of a matrix from its numbers one after another; none for no numbers.
 std::vector<std::vector<double>> matrix_of(const std::vector<double>& numbers, std::size_t order);
 // The matrices of the states of each network, one after another.
 std::vector<std::vector<std::vector<double>>> state_chains_of(const std::vector<double>& numbers,

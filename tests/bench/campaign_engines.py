@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an engine for many runs costs for each run, and what becomes of the runs whose worker dies:
+"""The cost of an engine for many runs for each run, and the fate of the runs whose worker dies:
 the same short runs by Snakemake, dask.distributed, submitit and HyperQueue's library, each where the
 Python that runs this has it (docs/results/campaigns.md).
 

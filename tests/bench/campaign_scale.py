@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a campaign of many runs costs its command, the runs themselves left out: planning a round
+"""The cost of a campaign of many runs for its command, the runs themselves left out: planning a round
 with a stopping rule, adding results to the store, and evaluating them (docs/results/campaigns.md).
 
     campaign_scale.py [--runs 100000] [--json FILE]

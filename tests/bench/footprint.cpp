@@ -36,7 +36,7 @@ namespace {
 using namespace wip;
 using phy::cf32;
 
-// What has to be ready before a slot, and the slot itself.
+// A part of the slot path: preparation before a slot, and the slot itself.
 struct part {
     virtual ~part() = default;
     virtual void prepare() = 0;

@@ -105,7 +105,7 @@ def times(program: pathlib.Path, part: str, core: int) -> dict[str, float]:
 
 
 def outside(parts: dict[str, Any]) -> list[str]:
-    """What is above its budget."""
+    """The names of figures above their budget."""
     found = []
     for part, figures in parts.items():
         for name, of in figures["counts"].items():

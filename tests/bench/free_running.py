@@ -74,7 +74,7 @@ def run(product, options, seconds, folder):
 
 
 def figures_of(product, r):
-    """What a demo's report says of this product."""
+    """The figures of a demo's report for this product."""
     if "tcp" not in r:
         return {"product": product, "verdict": r["verdict"]}
     rt = r["realtime"]

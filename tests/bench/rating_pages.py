@@ -87,7 +87,7 @@ def measure(page, case, seed, where):
 
 
 def summary(runs):
-    """What the runs come to, and whether all of it is as the text has it."""
+    """The summary of the runs, and whether all of it is as the text has it."""
     found, means = [], {}
     for page, case in itertools.product(RATIOS, cases.TEXT):
         mine = [r for r in runs if (r["page"], r["case"]) == (page, case) and r["valid"]]

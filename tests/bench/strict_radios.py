@@ -378,7 +378,7 @@ def main():
             found = measure(product, times, given.seed, folder)
         if product in series:
             earlier = {k: v for k, v in series[product].items() if k != "asked"}
-            # What a file has and what was just made are of one form.
+            # Results from a file and those just made have the same form.
             found = added(earlier, json.loads(json.dumps(found)))
         found["asked"] = evaluate(found)
         series[product] = found

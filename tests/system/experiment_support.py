@@ -25,5 +25,5 @@ def built():
 
 
 def runs_of(out):
-    """What the runs of this folder wrote."""
+    """The results that the runs of this folder wrote."""
     return list(store.Store(pathlib.Path(out)).every().values())

@@ -29,7 +29,7 @@ mkdir host && mount --bind / host && exec chroot . /init
 
 
 def result_of(**plan):
-    """What it writes, as virtual.run() reads it."""
+    """The result that it writes, as virtual.run() reads it."""
     plan = {"sides": ["10.42.0.1/24", "10.42.0.2/24"]} | plan
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -503,7 +503,7 @@ class Analysis(Folder):
             bool(self.analysis.of_rows(synthetic(alike, 40, seed))["tasks"]["page-b"]["different"])
             for seed in range(100, 160)
         )
-        # Of 60 studies 3 are expected; 10 or more come with a probability of 7e-4.
+        # In 60 studies 3 are expected; 10 or more come with a probability of 7e-4.
         self.assertLess(wrong, 10)
 
     def test_pairs_are_those_of_scipy(self):
@@ -637,7 +637,7 @@ class InABrowser(Folder):
     def test_a_subject_goes_through_a_session(self):
         made = self.made(subjects=1, dcr=1, tasks=[cases.PAGE_A, cases.VIDEO], seed=9)
         log = made.log_of(1)
-        # Of each task the reference and one run.
+        # Each task has the reference and one run.
         skipped = [r for r in made.runs(1) if r.number > 1]
         log.write_text(
             "".join(

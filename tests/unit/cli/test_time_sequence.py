@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a sender did around a handover, from a capture that is written here."""
+"""The behaviour of a sender around a handover, from a capture that is written here."""
 
 import pathlib
 import struct

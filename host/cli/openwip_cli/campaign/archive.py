@@ -122,7 +122,7 @@ class Archive:
             return damaged
 
     def keys(self) -> list[str]:
-        """Of all runs that have a row, in the order of their first ones."""
+        """The keys of all runs that have a row, in the order of their first ones."""
         with self._again():
             connection = self._connection()
             return (
@@ -157,7 +157,7 @@ class Archive:
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
-            # What the connection wrote it still has in memory; another one reads the file.
+            # This connection still has its own writes in memory; another one reads the file.
             self.close()
             texts = {r.key: r.text for r in rows}
             again = self._connection()

@@ -159,7 +159,7 @@ def sessions(
 
 
 def since(sent: dict[str, Any], at: float) -> float:
-    """Of whole nanoseconds, as the clocks count."""
+    """The value in whole nanoseconds, as the clocks count."""
     return (round(at * 1e9) - round(sent["began"] * 1e9)) / 1e9
 
 

@@ -112,7 +112,7 @@ def _bearer(over: str, under: str | None = None) -> Reading:
 
 
 def _handover(key: str) -> Reading:
-    """Of the first handover of a run."""
+    """A value of the first handover of a run."""
     return lambda r, *_: r["workload"]["handovers"][0][key]
 
 
@@ -497,7 +497,7 @@ class Results:
         return {r: sum(values[r] for values in each) / len(each) for r in common}
 
     def _values_of(self, point: Point, metric: str) -> dict[int, float]:
-        """Of a point of the grid. A metric that is of no figure is read from the results."""
+        """The values at a point of the grid. A metric of no figure is read from the results."""
         kept = self.kept[point]
         if metric not in kept:
             kept[metric] = {}

@@ -139,7 +139,7 @@ class Experiment:
 
     @property
     def numbers(self) -> range:
-        """Of the realisations."""
+        """The values of the realisations."""
         return range(1, self.realisations + 1)
 
     @property

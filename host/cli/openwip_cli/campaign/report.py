@@ -140,7 +140,8 @@ def escape(text: str) -> str:
 
 
 def shared_confidence(statements: int) -> float:
-    """Of each interval, for all of them together to have the error of one (Bonferroni)."""
+    """The confidence of each interval with which all of them together have the error of one
+    (Bonferroni)."""
     return 1 - (1 - estimates.CONFIDENCE) / max(1, statements)
 
 

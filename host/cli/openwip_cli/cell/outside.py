@@ -58,7 +58,7 @@ WRITTEN = "outside.json"
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """What stands behind a station."""
+    """A network that is attached to a station."""
 
     kind: str  # of KINDS
     name: str
@@ -74,7 +74,7 @@ class Place:
 
 @dataclasses.dataclass(frozen=True)
 class Outside:
-    """What is asked for."""
+    """The options of the command line about networks outside of the cell."""
 
     gateway: bool = False
     attached: dict[str, Place] = dataclasses.field(default_factory=dict)
@@ -193,7 +193,7 @@ def check_interface(where: str, name: str) -> None:
 
 
 class Written:
-    """What has been, or is about to be, changed on the computer itself."""
+    """The record of changes on the computer itself, made or about to be made."""
 
     def __init__(self, cell: Networks) -> None:
         self.cell = cell
@@ -444,7 +444,7 @@ class Maker:
 
 
 def free_index() -> int:
-    """Of a network 10.43.N.0/30 that this computer does not have."""
+    """The start of the addresses of a network 10.43.N.0/30 that this computer does not have."""
     taken = {
         a["local"] for i in json.loads(ip("-j", "address", "show")) for a in i.get("addr_info", ())
     }

@@ -281,7 +281,7 @@ class Log:
         return Rows(times, table)
 
     def _fast(self, lines: list[tuple[int, str]]) -> tuple[Any, Any]:
-        """Of a block of plain numbers. (None, None): it has something else."""
+        """Times and SNRs of a block of plain numbers. (None, None): it has something else."""
         d = self.dialect
         text = "".join(line for _, line in lines)
         if d.json or d.comma or d.delimiter == " " or not PLAIN.fullmatch(text):

@@ -105,7 +105,7 @@ def _interpolated(want: Any, have: Any, known: Any, rule: str) -> Any:
 
 
 class Summary:
-    """What a trace says of its rows, of blocks of them: mean of the linear SNR, and NMSE of the
+    """A summary of the rows of a trace, from blocks of them: mean of the linear SNR, and NMSE of the
     predictions."""
 
     def __init__(self) -> None:

@@ -49,7 +49,7 @@ UNKNOWN_S = 1.0
 
 
 class Asked(NamedTuple):
-    """What the command line says of the samples."""
+    """Properties of the samples that the command line gives."""
 
     rate: float | None = None
     datatype: str | None = None

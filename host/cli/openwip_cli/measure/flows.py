@@ -29,7 +29,7 @@ def flow(kind: str, sender: int, receiver: int, **settings: Any) -> Flow:
 
 
 def ends_of(lines: Iterable[dict[str, Any]]) -> list[End]:
-    """What each end of each flow has reported, of its lines: lists go on from line to line."""
+    """The report of each end of each flow, from its lines; lists go on from line to line."""
     ends: dict[tuple[int, str], End] = {}
     for line in lines:
         end = ends.setdefault((line["flow"], line.get("end", "")), {})
@@ -44,7 +44,7 @@ def ends_of(lines: Iterable[dict[str, Any]]) -> list[End]:
 
 
 def report_of(name: str, program: traffic.Program) -> End:
-    """What the program that makes this end has reported; TrafficFailed: it failed."""
+    """The report of the program that makes this end; TrafficFailed: it failed."""
     lines = [line for line in program.stdout.splitlines() if line.startswith("{")]
     try:
         ends = ends_of(json.loads(line) for line in lines)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the sender of a TCP connection did around a handover, from a capture of both ends' interfaces
+"""The behaviour of a TCP sender around a handover, from a capture of both ends' interfaces
 in virtual time (packet_rtt.py): the connection and direction with the most bytes. Times are seconds
 of the capture's clock."""
 

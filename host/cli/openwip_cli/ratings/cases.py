@@ -42,7 +42,7 @@ class WebCase:
         return self.error_percent == 0
 
     def settings(self) -> dict[str, Any]:
-        """Of ./openwip emulate. The reference is a profile of its own, whose uplink is as fast as
+        """Options of ./openwip emulate. The reference is a profile of its own, whose uplink is as fast as
         its downlink; the others have the uplink of the text."""
         profile: dict[str, Any] = (
             {"umts.profile": "reference"}
@@ -70,7 +70,7 @@ class VideoCase:
         return self.first == self.second == "WLAN"
 
     def settings(self) -> dict[str, Any]:
-        """Of ./openwip emulate, before the handover; nothing is lost while it lasts."""
+        """Options of ./openwip emulate before the handover; nothing is lost while it lasts."""
         networks = dict.fromkeys((self.first, self.second))
         return {
             "link.kind": "hetnet",

@@ -74,7 +74,7 @@ class Desk:
             pause(LOOK_S)
 
     def submit(self, form: dict[str, str]) -> None:
-        """What the subject has pressed; anything that does not belong to the page is ignored."""
+        """Takes a button that the subject has pressed; anything that does not belong to the page is ignored."""
         with self.changed:
             if form.get("step") != str(self.step):
                 return

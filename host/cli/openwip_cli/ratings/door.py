@@ -181,7 +181,7 @@ def end_at_once(link: socket.socket) -> None:
 
 
 class Door:
-    """Who stands behind the door at the moment: the upstream and the log of the present run. Between
+    """The present state behind the door: the upstream and the log of the present run. Between
     runs there is none, and the browser is answered so."""
 
     def __init__(self) -> None:
@@ -257,7 +257,7 @@ def is_number(value: Any) -> bool:
 
 
 def kept(values: dict[str, Any]) -> dict[str, Any]:
-    """Of a message of a page what a log may have: times and events, and no other text."""
+    """The part of a page's message that a log may have: times and events, and no other text."""
     found: dict[str, Any] = {n: round(values[n], 4) for n in NUMBERS if is_number(values.get(n))}
     if isinstance(events := values.get("events"), list):
         found["events"] = [

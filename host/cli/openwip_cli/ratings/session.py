@@ -52,7 +52,7 @@ Subject = Callable[[str, doors.Door], None]
 
 @dataclasses.dataclass
 class Seen:
-    """What happened in a run, beside the grade."""
+    """The events of a run, without the grade."""
 
     traffic: dict[str, Any]
     stopped_s: float
@@ -153,7 +153,7 @@ def in_cell(
 
 
 def seed_of(study: Study, subject: int, run: Run) -> int:
-    """Of the link's errors: another one in each run."""
+    """The seed of the link's errors, another one in each run."""
     source = random.Random(
         f"openwip ratings link {study.key()['seed']} {subject} {run.task} {run.number}"
     )
@@ -310,7 +310,7 @@ class Session:
 
 
 def of_events(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of the video: when it began, how often and how long it stood still, the encodings shown, and
+    """Facts of the video: when it began, how often and how long it stood still, the encodings shown, and
     whether it was seen to its end. Times are seconds since its page was asked for."""
     started = next((e["t_s"] for e in events if e["what"] == "start"), None)
     standing, found = None, []
