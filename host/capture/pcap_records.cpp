@@ -6,7 +6,7 @@
 namespace wip::capture {
 namespace {
 
-constexpr std::uint32_t interface_description = 1, enhanced_packet = 6;
+constexpr std::uint32_t description_block = 1, packet_block = 6;  // types in pcapng
 constexpr std::uint32_t magic_of_nanoseconds = 0xa1b23c4d, longest_packet = 262144;
 constexpr std::size_t file_header = 24, record_header = 16;
 
@@ -28,7 +28,7 @@ void put(byte_buffer& out, T value) {
 void pcap_records::append(byte_buffer& out, std::span<const std::uint8_t> blocks) {
     for (std::size_t i = 0; i + 12 <= blocks.size();) {
         const auto type = at<std::uint32_t>(blocks, i), length = at<std::uint32_t>(blocks, i + 4);
-        if (type == interface_description && !has_header_) {
+        if (type == description_block && !has_header_) {
             put(out, magic_of_nanoseconds);
             put(out, std::uint16_t{2});
             put(out, std::uint16_t{4});
@@ -37,7 +37,7 @@ void pcap_records::append(byte_buffer& out, std::span<const std::uint8_t> blocks
             put(out, snap == 0 ? longest_packet : snap);
             put(out, std::uint32_t{at<std::uint16_t>(blocks, i + 8)});
             has_header_ = true;
-        } else if (type == enhanced_packet) {
+        } else if (type == packet_block) {
             const std::uint64_t ns = (std::uint64_t{at<std::uint32_t>(blocks, i + 12)} << 32) |
                                      at<std::uint32_t>(blocks, i + 16);
             const auto kept = at<std::uint32_t>(blocks, i + 20);

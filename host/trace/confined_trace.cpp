@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "os/privileges.h"
+#include "trace/call_filter.h"
 #include "trace/trace_file.h"
 #include "types/descriptor.h"
 
@@ -147,6 +148,7 @@ void confine(int copy, int answer, const std::optional<os::account>& user, pid_t
 #endif
     limit(RLIMIT_NPROC, 0);
     limit(RLIMIT_NOFILE, 0);
+    allow_reading_calls_only();
 }
 
 void send_rows(const std::string& file) {

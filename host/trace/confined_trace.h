@@ -9,8 +9,9 @@
 //           them checks each once more (trace_channel, trace_filter). It waits as long as
 //           `patience`, or until a signal is handled
 //   child   has no other descriptor, becomes `user`, may open, write and start nothing and take no
-//           more than data_limit of memory and cpu_limit_s of the processor, reads the copy, sends
-//           the rows, ends, at the latest with its parent
+//           more than data_limit of memory and cpu_limit_s of the processor, has no system call but
+//           those that reading takes (call_filter.h), reads the copy, sends the rows, ends, at the
+//           latest with its parent
 //
 // A child rather than reading after the privileges are given up: it also keeps libhdf5 away from
 // the interfaces, radios and sockets that the parent keeps open, and its crash is an error message.

@@ -16,7 +16,7 @@ import signal
 from collections.abc import Iterable
 
 from ..errors import BadInput
-from . import system
+from . import call_filter, system
 
 CAPABILITY = {
     "chown": 0,
@@ -193,9 +193,10 @@ def _effective() -> int:
 
 def confine(memory: int, cpu_s: int) -> None:
     """Before a library that trusts its files reads one of anybody's: the account, without a
-    capability, and no more than reading takes. Nothing can be opened, written or started any more;
-    `memory`: bytes beyond those that are mapped now."""
+    capability, and no more than reading takes. Nothing can be opened, written or started any more,
+    and no other process reached; `memory`: bytes beyond those that are mapped now."""
     parent = os.getppid()
+    filtered = call_filter.reading_calls_only()
     _forbid_others(())
     become_account()
     system.die_with_parent(parent, signal.SIGKILL)
@@ -216,6 +217,7 @@ def confine(memory: int, cpu_s: int) -> None:
         signal.signal(signum, signal.SIG_DFL)
     # Ctrl-C ends the parent, and that ends this process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    call_filter.install(filtered)
 
 
 def become_account(follows: bool = True) -> None:
