@@ -505,6 +505,28 @@ def rated_ratios(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+WITHOUT = {
+    "end_of_burst_before_gaps": "a burst ends before skipped slots, and anew after an event",
+    "packets_of_the_radio": "packets of the radio's own length (5120 samples are asked for)",
+}
+
+
+def without_repairs(data: dict[str, Any]) -> list[list[str]]:
+    rows = [["repair that is taken back", "radio", "what the cell did"]]
+    for r in data["rows"]:
+        if "slots_until_locked" in r:
+            slots = r["slots_until_locked"]
+            late = sum(s > 30 for s in slots)
+            text = (
+                f"{late} of {len(slots)} stalls of the base station's processes cost the lock for"
+                f" more than 30 slots, {max(slots)} at worst; locks lost: {r['lock_losses']}"
+            )
+        else:
+            text = "VALID" if r["valid"] else "ended with an error before it received anything"
+        rows.append([WITHOUT[r["without"]], r["product"], text])
+    return rows
+
+
 TABLES = {
     "handover-statements": Made("handover", handover_statements),
     "handovers-later": Made("handover", handovers_later),
@@ -524,6 +546,7 @@ TABLES = {
     "footprint": Made("footprint", footprint),
     "stopping-rule": Made("stopping-rule", coverage),
     "packages": Made("packages", packages),
+    "strict-without-repairs": Made("strict-without-repairs", without_repairs),
     "strict-stalls": Made("strict-radios", strict_stalls),
     "strict-overflows": Made("strict-radios", strict_overflows),
     "strict-no-restart": Made("strict-radios", strict_no_restart),

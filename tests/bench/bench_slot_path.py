@@ -100,9 +100,12 @@ def parse(arguments: list[str]) -> Any:
 
 def process_ids(cell: str = CELL) -> Any:
     found = {}
+    pids = cells.RUN_ROOT / cell / "pids"
     for name in slot_path.PROCESSES:
+        if name == "fader" and not (pids / name).exists():
+            continue  # only a cell on cables with a fader has it
         try:
-            found[name] = int((cells.RUN_ROOT / cell / "pids" / name).read_text().split()[0])
+            found[name] = int((pids / name).read_text().split()[0])
         except (OSError, ValueError, IndexError):
             raise CellDied(f"the demo has no process {name}") from None
     return found

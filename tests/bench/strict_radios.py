@@ -210,16 +210,19 @@ def clean_before(gap, all_gaps):
     return (s for s in range(gap[0] - BEFORE, gap[0] - 16) if not any(s in n for n in near))
 
 
+def median_of(values):
+    known = [v for v in values if v is not None]
+    return statistics.median(known) if known else None
+
+
 def evaluate_overflows(found):
     all_ = {
         name: nmse([(of["error"], of["power"])]) for name, of in found["error_and_power"].items()
     }
-    each = {
-        name: statistics.median([v for v in values if v is not None] or [0.0])
-        for name, values in found["nmse_of_each"].items()
-    }
+    each = {name: median_of(values) for name, values in found["nmse_of_each"].items()}
+    of = each if each["before"] else all_
     first, last = WINDOWS[-1]
-    after = each[f"{first} to {last}"]
+    after = of[f"{first} to {last}"]
     return {
         "lived": {"found": found["runs_that_lived"], "is": found["runs"]},
         "overflows_without_a_gap": {"found": found["overflows_without_a_gap"], "is": 0},
@@ -227,7 +230,7 @@ def evaluate_overflows(found):
         "nmse_of_all": all_,
         "nmse_median": each,
         "nmse_64_slots_after_over_before": {
-            "found": after / each["before"] if each["before"] else None,
+            "found": after / of["before"] if of["before"] and after is not None else None,
             "most": FACTOR,
         },
     }
