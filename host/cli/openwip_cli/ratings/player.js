@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Plays a clip of segments of one second, each in two encodings. It begins, and begins again after
 // a standstill, when BUFFER_S seconds are there. Two segments are asked for at a time, so that the
-// link does not stand still between them. The encoding of the next one is the best below the rate
-// at which segments have come, a moving average of bits over one of time; the first MEASURED ones
-// have the best encoding. What happened goes to /log, times in seconds since the page was asked for.
-const BUFFER_S = 10, LENGTH_S = 90, AHEAD_S = 30, KEPT = 0.8, MEASURED = 4, AT_A_TIME = 2;
+// link does not stand still between them. The encoding of the next one is the best of which ENOUGH
+// of its rate is there: the rate at which segments have come is a moving average of bits over one of
+// time, and what is lacking comes from the buffer. The first MEASURED segments have the best
+// encoding. What happened goes to /log, times in seconds since the page was asked for.
+const BUFFER_S = 10, LENGTH_S = 90, AHEAD_S = 30, KEPT = 0.8, ENOUGH = 0.9;
+const MEASURED = 4, AT_A_TIME = 2;
 const RATES = [350, 100];  // kbit/s, the better one first
 const speed = Number(new URLSearchParams(location.search).get("speed") || 1);
 const events = [], waiting = [];  // of the video; pictures that have come: {at, picture}
@@ -24,7 +26,7 @@ function note(what, more) {
 
 function chosen() {
   if (arrived < MEASURED) return RATES[0];
-  return RATES.find(r => r * 1000 <= bits / busy) || RATES[RATES.length - 1];
+  return RATES.find(r => ENOUGH * r * 1000 <= bits / busy) || RATES[RATES.length - 1];
 }
 
 function measure(size) {
