@@ -13,13 +13,13 @@ import select
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import BadInput, CellDied, catch, how_ended
 from ..machine import system
 from ..machine.places import Places
-from .pool import END_S, LOOK_S, Pool, end, write_json
+from .pool import END_S, LIMIT_MIN, LOOK_S, Pool, end, write_json
 
 SNAKEMAKE = "campaigns/bin/snakemake"  # of the build
 
@@ -32,82 +32,95 @@ def check(places: Places) -> None:
         )
 
 
-def command_line(pool: Pool) -> list[str]:
-    places, here = pool.places, pool.places.top / "host" / "campaign"
-    return [
-        str((places.build / SNAKEMAKE).with_name("python3")),
-        str(here / "snakemake_here.py"),
-        "--snakefile",
-        str(here / "Snakefile"),
-        "--directory",
-        str(pool.folder),
-        "--scheduler",
-        "greedy",
-        "--quiet",
-        "host",
-        "progress",
-        "reason",
-        "--nolock",
-        "--ignore-incomplete",
-        "--drop-metadata",
-        "--keep-going",
-        "--rerun-triggers",
-        "mtime",
-        "--profile",
-        str(pool.profile),
-        "--local-cores",
-        str(pool.slots),
-        "--config",
-        "local=False",
-        f"minutes={pool.limit_min}",
-        f"command={shlex.join(pool.supervise)}",
-    ]
+class Elsewhere(Pool):
+    """`profile`: folder of Snakemake's options."""
 
+    def __init__(
+        self,
+        places: Places,
+        folder: pathlib.Path,
+        slots: int,
+        profile: pathlib.Path,
+        command: Sequence[str] | None = None,
+        limit_min: int = LIMIT_MIN,
+    ) -> None:
+        super().__init__(places, folder, slots, command, limit_min)
+        self.profile = profile
 
-def run(
-    pool: Pool, specs: dict[str, Any], left: dict[str, None], take: Callable[[str], object]
-) -> pathlib.Path:
-    """Takes the runs of `left` out of it that have a result. Returns the file with the last words of
-    Snakemake."""
-    for key in specs:
-        (pool.folder / "ended" / key).unlink(missing_ok=True)
-    write_json(pool.folder / "round.json", list(specs), sync=False)
-    (pool.folder / "stopped").unlink(missing_ok=True)
-    words, parent = pool.folder / "logs" / "snakemake.log", os.getpid()
-    old = catch()
-    try:
-        with open(words, "a") as log:
-            snakemake = subprocess.Popen(
-                command_line(pool),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                env=pool.environment | {"XDG_CACHE_HOME": str(pool.folder / ".snakemake")},
-                # elsewhere only Snakemake can end a job
-                preexec_fn=lambda: system.die_with_parent(parent, signal.SIGINT),
-            )
-        pidfd = system.open_pidfd(snakemake.pid)
+    @property
+    def command_line(self) -> list[str]:
+        here = self.places.top / "host" / "campaign"
+        return [
+            str((self.places.build / SNAKEMAKE).with_name("python3")),
+            str(here / "snakemake_here.py"),
+            "--snakefile",
+            str(here / "Snakefile"),
+            "--directory",
+            str(self.folder),
+            "--scheduler",
+            "greedy",
+            "--quiet",
+            "host",
+            "progress",
+            "reason",
+            "--nolock",
+            "--ignore-incomplete",
+            "--drop-metadata",
+            "--keep-going",
+            "--rerun-triggers",
+            "mtime",
+            "--profile",
+            str(self.profile),
+            "--local-cores",
+            str(self.slots),
+            "--config",
+            "local=False",
+            f"minutes={self.limit_min}",
+            f"command={shlex.join(self.supervise)}",
+        ]
+
+    def start_all(
+        self, specs: dict[str, Any], left: dict[str, None], take: Callable[[str], object]
+    ) -> pathlib.Path:
+        for key in specs:
+            (self.folder / "ended" / key).unlink(missing_ok=True)
+        write_json(self.folder / "round.json", list(specs), sync=False)
+        (self.folder / "stopped").unlink(missing_ok=True)
+        words, parent = self.folder / "logs" / "snakemake.log", os.getpid()
+        old = catch()
         try:
-            ended = False
-            while left and not ended:
-                ended = bool(select.select([pidfd], [], [], LOOK_S)[0])
-                pool.look(left, take)
-            # it may not yet know; the files are what counts
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                snakemake.wait(END_S)
+            with open(words, "a") as log:
+                snakemake = subprocess.Popen(
+                    self.command_line,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                    env=self.environment | {"XDG_CACHE_HOME": str(self.folder / ".snakemake")},
+                    # elsewhere only Snakemake can end a job
+                    preexec_fn=lambda: system.die_with_parent(parent, signal.SIGINT),
+                )
+            pidfd = system.open_pidfd(snakemake.pid)
+            try:
+                ended = False
+                while left and not ended:
+                    ended = bool(select.select([pidfd], [], [], LOOK_S)[0])
+                    self.look(left, take)
+                # it may not yet know; the files are what counts
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    snakemake.wait(END_S)
+            finally:
+                for signum in old:
+                    signal.signal(signum, signal.SIG_IGN)
+                (self.folder / "stopped").touch()
+                end([snakemake])
+                os.close(pidfd)
         finally:
-            for signum in old:
-                signal.signal(signum, signal.SIG_IGN)
-            (pool.folder / "stopped").touch()
-            end([snakemake])
-            os.close(pidfd)
-    finally:
-        for s, handler in old.items():
-            signal.signal(s, handler)
-    if snakemake.returncode < 0 and left:  # it says nothing of the runs
-        raise CellDied(
-            f"Snakemake {how_ended(snakemake.returncode)}; what was finished stays, the same"
-            " command goes on"
-        )
-    return words
+            for s, handler in old.items():
+                signal.signal(s, handler)
+        if snakemake.returncode < 0 and left:  # it says nothing of the runs
+            raise CellDied(
+                f"Snakemake {how_ended(snakemake.returncode)}; what was finished stays, the same"
+                " command goes on"
+            )
+        return words
