@@ -285,6 +285,55 @@ def footprint(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def scale(data: dict[str, Any]) -> list[list[str]]:
+    budget, steps = data["budget"], data["planning"] | data["evaluation"]
+    rows = [
+        ["what", "measured", "budget"],
+        [
+            f"plan {data['runs']:,} runs and choose the first round",
+            f"{data['round_s']:g} s",
+            f"{budget['round_s']:g} s",
+        ],
+        [
+            "choose a later round",
+            f"{data['later_round_s']:.2f} s",
+            f"{budget['round_s']:g} s",
+        ],
+        ["most memory of the planning", f"{data['planning_mb']:g} MB", ""],
+        [
+            "most memory of the evaluation",
+            f"{data['evaluation_mb']:g} MB",
+            f"{budget['evaluation_mb']:g} MB",
+        ],
+        ["size of the store", f"{data['store_mb']:g} MB", ""],
+    ]
+    return rows + [[name, f"{each['processor_s']:g} s", ""] for name, each in steps.items()]
+
+
+def engines(data: dict[str, Any]) -> list[list[str]]:
+    rows = [
+        [
+            "engine",
+            "runs",
+            "wall clock",
+            "processor time of a run",
+            "made of 100, where one run in ten kills its worker",
+        ]
+    ]
+    for name, each in data["engines"].items():
+        live, kill = each["live"], each["kill"]
+        rows.append(
+            [
+                name,
+                str(live["runs"]),
+                f"{live['wall_s']:g} s",
+                f"{live['processor_ms_a_run']:g} ms",
+                str(kill["made"]) if "made" in kill else f"none: {kill['error']}",
+            ]
+        )
+    return rows
+
+
 def packages(data: dict[str, Any]) -> list[list[str]]:
     rows = [["step on a bare machine", "seconds", "exit code"]]
     for step in data["steps"]:
@@ -545,6 +594,8 @@ TABLES = {
     "adjacent-channel": Made("adjacent-channel", adjacent_channel),
     "footprint": Made("footprint", footprint),
     "stopping-rule": Made("stopping-rule", coverage),
+    "campaign-scale": Made("campaign-scale", scale),
+    "campaign-engines": Made("campaign-engines", engines),
     "packages": Made("packages", packages),
     "strict-without-repairs": Made("strict-without-repairs", without_repairs),
     "strict-stalls": Made("strict-radios", strict_stalls),

@@ -5,7 +5,7 @@ point (docs/results/campaigns.md), and with a number of realisations that was fi
 campaigns drawn from a normal distribution, and from one with a rare timeout (three times as long
 with a probability of 5 %), evaluated by the rule itself.
 
-    stopping_rule.py [--campaigns 1000] [--half-width 0.02] [--rare 0.05] [--json FILE]
+    stopping_rule.py [--campaigns 400] [--half-width 0.02] [--rare 0.05] [--json FILE]
 
 Expected, written before the first run: with the rule never below 90 %, also with the timeout."""
 
@@ -60,7 +60,7 @@ def row(rule: Until, kind: str, spread: float, campaigns: int, draw: random.Rand
 
 def main() -> int:
     p = argparse.ArgumentParser(description="coverage of the interval under the stopping rule")
-    p.add_argument("--campaigns", type=int, default=1000)
+    p.add_argument("--campaigns", type=int, default=400)
     p.add_argument("--half-width", type=float, default=0.02, help="of the normal rows")
     p.add_argument("--rare", type=float, default=RARE)
     p.add_argument("--json", metavar="FILE", help="write the rows to FILE as well")

@@ -62,7 +62,7 @@ import pathlib, sys
 sys.path.insert(0, {str(TOP / "host" / "cli")!r})
 from openwip_cli.machine.places import Places
 from openwip_cli.runs import pool
-many = pool.Pool(Places(pathlib.Path({str(TOP)!r}), pathlib.Path({str(BUILD)!r}), sys.executable), pathlib.Path(sys.argv[1]), 4, None, sys.argv[2:])
+many = pool.Pool(Places(pathlib.Path({str(TOP)!r}), pathlib.Path({str(BUILD)!r}), sys.executable), pathlib.Path(sys.argv[1]), 4, sys.argv[2:])
 with many.owned():
     many.run({{f"{{n}}": {{"name": str(n), "seconds": 0 if n < 3 else 60}} for n in range(1, 5)}}, lambda key: print(key, flush=True))
 """
@@ -114,7 +114,7 @@ class Campaign(unittest.TestCase):
     def go_on(self):
         for path in (self.folder / "specs").iterdir():
             path.write_text(json.dumps(json.loads(path.read_text()) | {"seconds": 0}))
-        many, done = pool.Pool(PLACES, self.folder, 2, None, self.command), []
+        many, done = pool.Pool(PLACES, self.folder, 2, self.command), []
         with many.owned():
             many.run({key: {} for key in ("3", "4")}, done.append)
         return done
@@ -128,7 +128,7 @@ class Campaign(unittest.TestCase):
         self.assertEqual(self.ran(), ["1", "2", "3", "3", "4", "4"])
 
     def test_a_ctrl_c_ends_the_campaign_and_its_runs(self):
-        many, done = pool.Pool(PLACES, self.folder, 2, None, self.command), []
+        many, done = pool.Pool(PLACES, self.folder, 2, self.command), []
 
         def take(key):
             done.append(key)
@@ -142,7 +142,7 @@ class Campaign(unittest.TestCase):
         )
 
     def test_a_run_that_refuses_is_a_result_with_its_words_and_the_others_go_on(self):
-        many, done = pool.Pool(PLACES, self.folder, 1, None, self.command), []
+        many, done = pool.Pool(PLACES, self.folder, 1, self.command), []
         many.run(
             {
                 "7": {"name": "7", "says": "openwip: --channel is 'moon'"},
@@ -160,7 +160,7 @@ class Campaign(unittest.TestCase):
 
     def test_a_campaign_whose_supervisors_cannot_start_ends_with_their_words(self):
         places = Places(TOP, BUILD, "/bin/false")
-        many = pool.Pool(places, self.folder, 1, None, self.command)
+        many = pool.Pool(places, self.folder, 1, self.command)
         with self.assertRaisesRegex(CellDied, "^no run was begun: .*supervisors.log"):
             many.run({"7": {"name": "7", "seconds": 0}}, lambda key: None)
         self.assertEqual(list((self.folder / "runs").iterdir()), [])
@@ -170,7 +170,7 @@ class Campaign(unittest.TestCase):
         written it."""
         (self.folder / "runs").mkdir()
         (self.folder / "runs" / "1.json").write_text("of before")
-        many, done = pool.Pool(PLACES, self.folder, 2, None, self.command), []
+        many, done = pool.Pool(PLACES, self.folder, 2, self.command), []
         many.run(
             {"1": {"name": "1", "seconds": 0}, "2": {"name": "2", "seconds": 0, "dies": True}},
             done.append,
@@ -342,7 +342,7 @@ class Snakemake(unittest.TestCase):
     def test_a_snakemake_that_begins_no_run_ends_the_campaign_with_its_words(self):
         (self.folder / "profile").mkdir()
         (self.folder / "profile" / "config.yaml").write_text("executor: moon\n")
-        many = elsewhere.PoolElsewhere(PLACES, self.folder, 1, self.folder / "profile", ["true"])
+        many = elsewhere.Elsewhere(PLACES, self.folder, 1, self.folder / "profile", ["true"])
         with self.assertRaisesRegex(CellDied, "^no run was begun: .*moon.*snakemake.log"):
             many.run({"7": {"name": "7", "seconds": 0}}, lambda key: None)
         self.assertEqual(list((self.folder / "runs").iterdir()), [])

@@ -144,8 +144,12 @@ def run(
     """Everything that has no valid file yet, round by round. Returns how many runs that was.
     `command`: what makes a file from a specification; in tests something else."""
     runs = plan.unique_runs(given.experiments)
-    kind = elsewhere.PoolElsewhere if given.profile else pool.Pool
-    many = kind(places, given.store.out, given.slots, given.profile, command, given.run_limit)
+    out, slots, limit = given.store.out, given.slots, given.run_limit
+    many = (
+        elsewhere.Elsewhere(places, out, slots, given.profile, command, limit)
+        if given.profile
+        else pool.Pool(places, out, slots, command, limit)
+    )
     with many.owned():
         given.store.write_plan(given.plan)
         if arrived := given.store.arrivals():

@@ -13,13 +13,13 @@ import select
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import BadInput, CellDied, catch, how_ended
 from ..machine import system
 from ..machine.places import Places
-from .pool import END_S, LOOK_S, Pool, end, write_json
+from .pool import END_S, LIMIT_MIN, LOOK_S, Pool, end, write_json
 
 SNAKEMAKE = "campaigns/bin/snakemake"  # of the build
 
@@ -32,46 +32,56 @@ def check(places: Places) -> None:
         )
 
 
-def command_line(pool: Pool) -> list[str]:
-    places, here = pool.places, pool.places.top / "host" / "campaign"
-    return [
-        str((places.build / SNAKEMAKE).with_name("python3")),
-        str(here / "snakemake_here.py"),
-        "--snakefile",
-        str(here / "Snakefile"),
-        "--directory",
-        str(pool.folder),
-        "--scheduler",
-        "greedy",
-        "--quiet",
-        "host",
-        "progress",
-        "reason",
-        "--nolock",
-        "--ignore-incomplete",
-        "--drop-metadata",
-        "--keep-going",
-        "--rerun-triggers",
-        "mtime",
-        "--profile",
-        str(pool.profile),
-        "--local-cores",
-        str(pool.slots),
-        "--config",
-        "local=False",
-        f"minutes={pool.limit_min}",
-        f"command={shlex.join(pool.supervise)}",
-    ]
+class Elsewhere(Pool):
+    """`profile`: folder of Snakemake's options."""
 
+    def __init__(
+        self,
+        places: Places,
+        folder: pathlib.Path,
+        slots: int,
+        profile: pathlib.Path,
+        command: Sequence[str] | None = None,
+        limit_min: int = LIMIT_MIN,
+    ) -> None:
+        super().__init__(places, folder, slots, command, limit_min)
+        self.profile = profile
 
-class PoolElsewhere(Pool):
-    """Its profile says where the runs are made."""
+    @property
+    def command_line(self) -> list[str]:
+        here = self.places.top / "host" / "campaign"
+        return [
+            str((self.places.build / SNAKEMAKE).with_name("python3")),
+            str(here / "snakemake_here.py"),
+            "--snakefile",
+            str(here / "Snakefile"),
+            "--directory",
+            str(self.folder),
+            "--scheduler",
+            "greedy",
+            "--quiet",
+            "host",
+            "progress",
+            "reason",
+            "--nolock",
+            "--ignore-incomplete",
+            "--drop-metadata",
+            "--keep-going",
+            "--rerun-triggers",
+            "mtime",
+            "--profile",
+            str(self.profile),
+            "--local-cores",
+            str(self.slots),
+            "--config",
+            "local=False",
+            f"minutes={self.limit_min}",
+            f"command={shlex.join(self.supervise)}",
+        ]
 
-    def carry_out(
+    def start_all(
         self, specs: dict[str, Any], left: dict[str, None], take: Callable[[str], object]
     ) -> pathlib.Path:
-        """Takes the runs of `left` out of it that have a result. Returns the file with the last
-        words of Snakemake."""
         for key in specs:
             (self.folder / "ended" / key).unlink(missing_ok=True)
         write_json(self.folder / "round.json", list(specs), sync=False)
@@ -81,7 +91,7 @@ class PoolElsewhere(Pool):
         try:
             with open(words, "a") as log:
                 snakemake = subprocess.Popen(
-                    command_line(self),
+                    self.command_line,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,

@@ -63,19 +63,18 @@ class Worker:
 
 
 class Pool:
-    """`slots`: how many at a time here. `profile`: folder of Snakemake's options for somewhere
-    else. `command`: makes OUT from SPEC, given both. `limit_min`: after which a run is ended."""
+    """`slots`: how many at a time here. `command`: makes OUT from SPEC, given both. `limit_min`:
+    after which a run is ended."""
 
     def __init__(
         self,
         places: Places,
         folder: pathlib.Path,
         slots: int,
-        profile: pathlib.Path | None = None,
         command: Sequence[str] | None = None,
         limit_min: int = LIMIT_MIN,
     ) -> None:
-        self.places, self.folder, self.profile = places, folder.absolute(), profile
+        self.places, self.folder = places, folder.absolute()
         self.slots, self.limit_min = slots, limit_min
         self.pycache = places.build / "campaigns" / "pycache"
         # Elsewhere the tree may be elsewhere.
@@ -137,17 +136,18 @@ class Pool:
         Raises Terminated after everything has ended."""
         self.prepare(specs)
         left = dict.fromkeys(specs)
-        why = self.carry_out(specs, left, take)
+        words = self.start_all(specs, left, take)
         if left:
             self.lose(specs, left)
             self.look(left, take)
         if len(left) == len(specs) and not self.there(left):
-            raise CellDied(f"no run was begun: {failure.last_line(why)} ({why})")
+            raise CellDied(f"no run was begun: {failure.last_line(words)} ({words})")
 
-    def carry_out(
-        self, _specs: dict[str, Any], left: dict[str, None], take: Callable[[str], object]
+    def start_all(
+        self, specs: dict[str, Any], left: dict[str, None], take: Callable[[str], object]
     ) -> pathlib.Path:
-        """Returns the file with the last words of the supervisors."""
+        """Takes the runs of `left` out of it that have a result. Returns the file with the last
+        words of whatever started them: here of the supervisors."""
         words = self.folder / "logs" / "supervisors.log"
         waiting, starts = collections.deque(left), collections.Counter[str]()
         workers: list[Worker] = []
