@@ -16,7 +16,6 @@
 #include "queue/packet_queue.h"
 #include "rlc/segmenter.h"
 #include "rlc/transmit_window.h"
-#include "types/slot_time.h"
 #include "wire/ip_header.h"
 
 namespace wip {
@@ -84,6 +83,9 @@ struct base_station_mac::state {
     void refresh_statistics();
     void on_queue_drop(const queued_packet& packet, queue_drop why);
     bool begin_packets(int nibbles);
+    std::int64_t waited(const queued_packet& p) const {
+        return std::max(p.arrived_ns, now_ns) - p.arrived_ns;
+    }
     std::size_t packets_held() const { return queue.waiting().packets + begun.packets(); }
     bool followed(const queued_packet& p) const {
         return journal != nullptr && p.followed == epoch;
@@ -182,10 +184,6 @@ bool base_station_mac::idle() const {
     return state_->packets_held() == 0 && state_->window.empty();
 }
 
-bool base_station_mac::on_sdu(std::span<const std::uint8_t> packet, slot now) {
-    return on_sdu(packet, slot_start_ns(now));
-}
-
 bool base_station_mac::on_sdu(std::span<const std::uint8_t> packet, std::int64_t arrived_ns) {
     auto& s = *state_;
     const std::uint64_t number = s.statistics.in.packets;
@@ -215,8 +213,7 @@ void base_station_mac::state::on_queue_drop(const queued_packet& p, queue_drop w
     const bool managed = why == queue_drop::managed;
     (managed ? statistics.dropped_queue_managed : statistics.dropped_queue_full).add(p.bytes());
     if (!followed(p)) return;
-    const std::int64_t sojourn = std::max<std::int64_t>(0, now_ns - p.arrived_ns);
-    journal->on_dropped_waiting(arrival_of(p), p.data, sojourn,
+    journal->on_dropped_waiting(arrival_of(p), p.data, waited(p),
                                 managed ? managed_drop : "queue_full");
 }
 
@@ -225,10 +222,9 @@ void base_station_mac::state::on_queue_drop(const queued_packet& p, queue_drop w
 bool base_station_mac::state::begin_packets(int nibbles) {
     while (config.packing ? begun.nibbles() < nibbles : begun.empty()) {
         if (!queue.pop(now_ns, next)) break;
-        const std::int64_t sojourn = std::max<std::int64_t>(0, now_ns - next.arrived_ns);
         if (followed(next))
             journal->on_accepted(begun.next_sdu(), arrival_of(next), next.data,
-                                 {sojourn, next.marked});
+                                 {waited(next), next.marked});
         window.on_sdu(next.bytes());
         begun.push(next.data);
         queue.recycle(std::move(next));

@@ -27,6 +27,7 @@
 #include "link/slot_record.h"
 #include "port/link_port.h"
 #include "port/own_rules.h"
+#include "types/slot_time.h"
 
 namespace wip {
 
@@ -42,7 +43,9 @@ public:
     // False when the packet was dropped (counted with its reason). It came at the start of slot
     // `now`, or at a time of the count in which slot 0 begins at 0; a queue discipline counts the
     // time in the queue from there to the start of the slot that is planned.
-    bool on_sdu(std::span<const std::uint8_t> packet, slot now);
+    bool on_sdu(std::span<const std::uint8_t> packet, slot now) {
+        return on_sdu(packet, slot_start_ns(now));
+    }
     bool on_sdu(std::span<const std::uint8_t> packet, std::int64_t arrived_ns);
     void on_feedback(const slot_feedback& feedback);
     // The plan of that slot did not go on the air: its frames count as failed, and its SDU

@@ -165,6 +165,26 @@ class Captures(unittest.TestCase):
         self.assertEqual(down["dropped"].get("queue_managed", 0), 0)
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
 
+    def test_the_discipline_of_the_queue_changes_in_a_running_cell(self):
+        def workload(cell):
+            sender = udp_socket(cell.namespace("base"), socket.AF_INET)
+            # 10 Mbit/s, more than two bins carry
+            answers = []
+            for kind in ("codel", "fq_codel", "pie", "dualpi2", "drop_tail"):
+                answers.append(openwip("set", "--name", "nettest", f"link.queue={kind}")[:2])
+                end = time.monotonic() + 1
+                while time.monotonic() < end:
+                    sender.sendto(bytes(1200), (TERMINAL, 4000))
+                    time.sleep(0.001)
+            return {"answers": answers}
+
+        said, report = run_cell({"link.bins": 2, "link.queue_packets": 200}, workload)
+        self.assertEqual([code for code, _ in said["answers"]], [0] * 5, said)
+        down = report["packets"]["downlink"]
+        self.assertGreater(down["dropped"]["queue_managed"], 5)
+        self.assertGreater(down["dropped"]["queue_full"], 5)
+        self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
+
     def big_datagram(self, mtu, versions):
         def workload(cell):
             found = {}
