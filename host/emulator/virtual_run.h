@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The emulated cell with the TCP of a Linux kernel at both its ends, in virtual time: cell and
 // kernel (host/virtual) on one calendar. Interface 0 of the kernel is the server's, the next ones
-// are the terminals'. The kernel does what the plan in its folder says (host/virtual/guest.c) and
+// are the terminals'. The kernel does what the plan in its folder says (host/virtual/guest.cpp) and
 // is ended when it has written its result and the link is drained.
 #pragma once
 

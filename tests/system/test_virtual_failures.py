@@ -109,11 +109,12 @@ class Failures(unittest.TestCase):
     @unittest.skipIf(os.geteuid() != 0, "mounting a small disk needs root")
     def test_a_disk_without_room_for_the_result_makes_no_valid_run(self):
         code = (
-            "from openwip_cli.machine.places import default\nfrom openwip_cli.measure.flows import flow\nfrom openwip_cli.runs import"
-            " virtual\nfrom openwip_cli.settings import emulator\ns ="
+            "from openwip_cli.machine.places import default\n"
+            "from openwip_cli.measure.flows import flow\n"
+            "from openwip_cli.runs import virtual\nfrom openwip_cli.settings import emulator\ns ="
             " emulator.scenario_of({'channel.model': 'static', 'traffic.duration_s':"
-            " 100})\nprint(*virtual.run(s, default(), virtual.Plan([flow('voip', 0, 1, start_s=1, seconds=100, interval_s=0.02, bytes="
-            " 60']))['verdict']['reasons'])"
+            " 100})\nprint(*virtual.run(s, default(), virtual.Plan([flow('voip', 0, 1, start_s=1,"
+            " seconds=100, interval_s=0.02, bytes=60)]))['verdict']['reasons'])"
         )
         room = 4096 * 16 + sum(
             (BUILD / part).stat().st_size for part in (virtual.KERNEL, virtual.GUEST)
@@ -138,28 +139,15 @@ class Failures(unittest.TestCase):
             )
         self.assertEqual(done.stdout, "traffic: result: No space left on device\n", done.stderr)
 
-    def test_a_line_of_the_plan_is_done_as_a_whole_or_refused(self):
-        for files, reasons in ((20, []), (300, ["traffic: sessions: Argument list too long"])):
-            report = run(
-                virtual.Plan(
-                    [
-                        flows.flow(
-                            "sessions",
-                            0,
-                            1,
-                            start_s=1,
-                            congestion_control="reno",
-                            files=[{"bytes": 1000 + n} for n in range(files)],
-                        )
-                    ]
-                ),
-                channel__model="static",
-            )
-            self.assertEqual(report["verdict"]["reasons"], reasons)
-            self.assertEqual(
-                [[s["bytes"] for s in e["sessions"]] for e in report["flows"]],
-                [[*range(1000, 1020)]] * 2 if not reasons else [],
-            )
+    def test_a_plan_has_as_many_files_as_it_is_asked_for(self):
+        sizes = [*range(1000, 1300)]
+        files = [{"bytes": size} for size in sizes]
+        wanted = flows.flow("sessions", 0, 1, start_s=1, congestion_control="reno", files=files)
+        report = run(virtual.Plan([wanted]), channel__model="static")
+        self.assertEqual(report["verdict"]["reasons"], [])
+        self.assertEqual(
+            [[s["bytes"] for s in e["sessions"]] for e in report["flows"]], [sizes] * 2
+        )
 
     @unittest.skipIf(os.geteuid() != 0, "mounting a /dev/shm needs root")
     def test_a_containers_dev_shm_changes_nothing(self):
