@@ -98,7 +98,7 @@ class AtTheEnd(unittest.TestCase):
         both = statuses(5, in_flight=3)
         paths = conservation.paths_of(both.base, both.terminal)
         sums = conservation.sums_of_paths(paths, None, came_to_rest=False)
-        (reason,) = checks.verdict_monitor(facts.of_cell(statuses(1).air, both, sums))["reasons"]
+        (reason,) = checks.evaluate(facts.of_cell(statuses(1).air, both, sums))["reasons"]
         self.assertIn("packets still passed after the traffic had ended", reason)
 
 
