@@ -163,12 +163,12 @@ class Traces(TraceCase):
         for name, rows in (("end", good * 1500 + bad * 1500), ("begin", bad * 1500 + good * 1500)):
             pathlib.Path(self.file(f"{name}.csv")).write_text(rows)
             self.command("import", self.file(f"{name}.csv"), "-o", self.file(f"{name}.h5"))
-            said = self.command(
+            output = self.command(
                 "export", self.file(f"{name}.h5"), "--mahimahi", self.file(f"{name}.mm")
             )
             lines = [int(line) for line in self.lines(f"{name}.mm")]
             with self.subTest(name):
-                self.assertIn("period 2000 ms", said)
+                self.assertIn("period 2000 ms", output)
                 self.assertEqual((lines[-1], lines), (2000, sorted(lines)))
                 # the outage of a second: one opportunity ends it
                 gap = max(b - a for a, b in zip([0, *lines], lines))

@@ -116,13 +116,15 @@ class Content(InFolder):
         for kind, link in (("ip", 101), ("frames", 252)):
             read = []
             for more in ((), ("--pcap",)):
-                file, said = cs.capture(small_cell(), self.folder, "--only", kind, *more, topics=2)
+                file, reported = cs.capture(
+                    small_cell(), self.folder, "--only", kind, *more, topics=2
+                )
                 names = ["frame.time_epoch", "frame.len", "ip.id", "wip.sn", "wip.slot"]
                 read.append(cs.fields(file, names))
             content = pathlib.Path(file).read_bytes()
             with self.subTest(kind):
                 self.assertEqual(read[0], read[1])
-                self.assertRegex(said, rf"^openwip capture: {len(read[1])} packets to ")
+                self.assertRegex(reported, rf"^openwip capture: {len(read[1])} packets to ")
                 self.assertEqual(struct.unpack_from("<IHH12xI", content)[0::3], (0xA1B23C4D, link))
                 if shutil.which("tcpdump"):
                     done = subprocess.run(
@@ -131,9 +133,9 @@ class Content(InFolder):
                     self.assertEqual(
                         (done.returncode, len(done.stdout.splitlines()) >= len(read[1])), (0, True)
                     )
-        code, said = cs.ended(cs.start(self.folder, "-o", file, "--pcap"))
+        code, reported = cs.ended(cs.start(self.folder, "-o", file, "--pcap"))
         self.assertEqual(code, 2)
-        self.assertIn("--pcap without --only", said)
+        self.assertIn("--pcap without --only", reported)
 
     def test_two_terminals_have_interfaces_of_their_own(self):
         one, two = small_cell(packets=3), small_cell(packets=2, user=1, seed=9)

@@ -475,11 +475,14 @@ class HandoverTable(unittest.TestCase):
         )
 
     def code(self, text):
-        with tempfile.TemporaryDirectory() as at, contextlib.redirect_stdout(io.StringIO()) as said:
+        with (
+            tempfile.TemporaryDirectory() as at,
+            contextlib.redirect_stdout(io.StringIO()) as output,
+        ):
             self.folder(at, text)
             with unittest.mock.patch.object(sys, "argv", ["handover_table", at]):
                 code = handovers.main()
-        return code, said.getvalue().splitlines()[-1]
+        return code, output.getvalue().splitlines()[-1]
 
     def test_grades_are_by_the_best_the_worst_and_the_mean_of_a_row(self):
         self.assertEqual(
@@ -496,17 +499,17 @@ class HandoverTable(unittest.TestCase):
             self.assertEqual(handovers.extremes_agree(ours, text), agree)
 
     def test_it_agrees_with_the_text_and_with_nothing_else(self):
-        code, said = self.code(handovers.TEXT)
-        self.assertEqual(said, "best and worst agree in 14 of 14 rows, 126 of 126 cells within 1")
+        code, output = self.code(handovers.TEXT)
+        self.assertEqual(output, "best and worst agree in 14 of 14 rows, 126 of 126 cells within 1")
         self.assertEqual(code, 0)
         turned = {"++": "--", "--": "++", "+": "-", "-": "+"}
         other = {
             row: " ".join(turned[g] for g in grades.split())
             for row, grades in handovers.TEXT.items()
         }
-        code, said = self.code(other)
+        code, output = self.code(other)
         self.assertEqual(code, 1)
-        self.assertTrue(said.startswith("best and worst agree in 0 of 14 rows"), said)
+        self.assertTrue(output.startswith("best and worst agree in 0 of 14 rows"), output)
 
     def test_a_row_that_is_not_there_is_named(self):
         some = dict(list(handovers.TEXT.items())[1:])

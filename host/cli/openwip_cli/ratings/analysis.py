@@ -32,7 +32,7 @@ def usable(rows: Sequence[Row]) -> list[Row]:
 
 
 def delay_of(row: Row) -> float | None:
-    """The time that the subject waited for: the whole page, or the video's start and all its standstills;
+    """The time that the subject waited for: the whole page, or the video's start and all its stalls;
     None: the subject stopped before, so nobody knows."""
     if row["task"] != VIDEO:
         return row.get("total_s")
