@@ -8,11 +8,21 @@
 #include <string>
 
 #include "handover/handover.h"
+#include "packet/wired_link.h"
 
 namespace wip::hetnet {
 namespace {
 
 constexpr std::int64_t ms = 1'000'000, s = 1'000'000'000;
+
+handover::make_line lines() {
+    return [purpose = 1U](handover::way) mutable {
+        packet_model::wired_config c;
+        c.queue_packets = setting::to_base_queue_packets.high;
+        c.held_mb = setting::to_base_held_mb.high;
+        return std::make_unique<packet_model::wired_link>(c, purpose++);
+    };
+}
 
 handover_config config_of(const char* networks = "WLAN,UMTS,GPRS", const char* plan = "") {
     handover_config c;
