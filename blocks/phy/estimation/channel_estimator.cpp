@@ -6,7 +6,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "types/lanes.h"
+#include "phy/math/symmetric_eigen.h"
+#include "phy/math/turn.h"
+#include "types/multiply_add.h"
 
 namespace wip::phy {
 
@@ -38,8 +40,8 @@ void combine(const lanes* matrix, std::size_t row_registers, std::size_t rows, c
     lanes sum_re[Registers]{}, sum_im[Registers]{};
     for (std::size_t i = 0; i < rows; ++i)
         for (std::size_t k = 0; k < Registers; ++k) {
-            sum_re[k] += matrix[i * row_registers + k] * re[i];
-            sum_im[k] += matrix[i * row_registers + k] * im[i];
+            sum_re[k] = multiply_add(matrix[i * row_registers + k], re[i], sum_re[k]);
+            sum_im[k] = multiply_add(matrix[i * row_registers + k], im[i], sum_im[k]);
         }
     for (std::size_t k = 0; k < Registers; ++k) {
         re_out[k] = sum_re[k];
@@ -73,7 +75,7 @@ channel_estimator::channel_estimator() {
     design(pilots_);
     design(all_);
     for (std::size_t n = 0; n < fft_size; ++n)
-        turns_[n] = cf32(std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(n) / fft_size));
+        turns_[n] = cf32(turn_by(2 * std::numbers::pi * static_cast<double>(n) / fft_size));
 }
 
 void channel_estimator::design(side& s) {
@@ -95,10 +97,10 @@ void channel_estimator::design(side& s) {
         Eigen::VectorXd root(n);  // of the prior variance
         root << power.cwiseSqrt(), std::sqrt(slope_power) * power.cwiseSqrt();
         const Eigen::MatrixXd scaled = root.asDiagonal() * x;
-        const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(scaled * scaled.transpose());
-        const Eigen::VectorXd eigenvalue = solver.eigenvalues().cwiseMax(0);
-        const Eigen::MatrixXd to_modes = solver.eigenvectors().transpose() * scaled;
-        const Eigen::MatrixXd from_modes = root.asDiagonal() * solver.eigenvectors();
+        const auto [values, vectors] = eigen_of(scaled * scaled.transpose());
+        const Eigen::VectorXd eigenvalue = values.cwiseMax(0);
+        const Eigen::MatrixXd to_modes = vectors.transpose() * scaled;
+        const Eigen::MatrixXd from_modes = root.asDiagonal() * vectors;
 
         filter& f = s.filters[w];
         f.to_modes.assign(whole(static_cast<std::size_t>(n), rows_at_once) * padded, 0.F);
@@ -133,7 +135,8 @@ void channel_estimator::design(side& s) {
             }
         }
         for (std::size_t step = 0; step < nof_snrs; ++step) {
-            const double noise = std::pow(10, -0.1 * static_cast<double>(step));
+            // Not as a power of ten, for which compilers call different functions.
+            const double noise = std::exp(-std::numbers::ln10 / 10 * static_cast<double>(step));
             const Eigen::VectorXd factor = (eigenvalue.array() + noise).inverse();
             quality& at = f.qualities[step];
             double dof = 0;
@@ -190,8 +193,8 @@ void channel_estimator::apply(const side& s, int spread, float snr) noexcept {
         lanes re[rows_at_once]{}, im[rows_at_once]{};
         for (std::size_t b = 0; b < blocks; ++b)
             for (std::size_t i = 0; i < rows_at_once; ++i) {
-                re[i] += m0[i * blocks + b] * zr[b];
-                im[i] += m0[i * blocks + b] * zi[b];
+                re[i] = multiply_add(m0[i * blocks + b], zr[b], re[i]);
+                im[i] = multiply_add(m0[i * blocks + b], zi[b], im[i]);
             }
         for (std::size_t i = 0; i < rows_at_once; ++i) {
             mode_re_[row + i] = sum_of(re[i]);

@@ -4,6 +4,7 @@
 #include "phy/estimation/sent_image.h"
 #include "phy/grid/resource_map.h"
 #include "phy/math/lane_sum.h"
+#include "types/multiply_add.h"
 
 namespace wip::phy {
 
@@ -52,15 +53,15 @@ void decision_feedback::compare(const grid& y) noexcept {
         for (std::size_t l = 0; l < symbols_per_slot; ++l) {
             const lanes xr = at(x_[l].re, n), xi = at(x_[l].im, n);
             const auto [hr, hi] = channel < Without ? terms : terms - 1 > (l, n);
-            lanes rr = at(y[l].re, n) - hr * xr + hi * xi;
-            lanes ri = at(y[l].im, n) - hr * xi - hi * xr;
+            lanes rr = multiply_add(hi, xi, multiply_add(-hr, xr, at(y[l].re, n)));
+            lanes ri = multiply_add(-hi, xr, multiply_add(-hr, xi, at(y[l].im, n)));
             if constexpr (Without) {
                 rr -= at(interference_[l].re, n);
                 ri -= at(interference_[l].im, n);
             }
             for (std::size_t i = 0; i < Used; ++i) {
-                re[i] += terms_at(l)[i] * (rr * xr + ri * xi);
-                im[i] += terms_at(l)[i] * (ri * xr - rr * xi);
+                re[i] = multiply_add(multiply_add(rr, xr, ri * xi), terms_at(l)[i], re[i]);
+                im[i] = multiply_add(multiply_add(ri, xr, -rr * xi), terms_at(l)[i], im[i]);
             }
         }
         for (std::size_t i = 0; i < Used; ++i) {
@@ -75,8 +76,8 @@ template <std::size_t Used>
 std::array<lanes, 2> decision_feedback::channel(std::size_t l, int n) const noexcept {
     lanes re{}, im{};
     for (std::size_t i = 0; i < Used; ++i) {
-        re += terms_at(l)[i] * at(h_[i].re, n);
-        im += terms_at(l)[i] * at(h_[i].im, n);
+        re = multiply_add(at(h_[i].re, n), terms_at(l)[i], re);
+        im = multiply_add(at(h_[i].im, n), terms_at(l)[i], im);
     }
     return {re, im};
 }
@@ -153,10 +154,10 @@ void decision_feedback::equalise(const grid& y, bin_index bin, grid& out,
                 zr -= at(interference_[l].re, n);
                 zi -= at(interference_[l].im, n);
             }
-            const lanes p = hr * hr + hi * hi + 1e-30F;
+            const lanes p = multiply_add(hr, hr, multiply_add(hi, hi, lanes{} + 1e-30F));
             const lanes inverse = 1 / p;
-            put(out[l].re, n, (zr * hr + zi * hi) * inverse);
-            put(out[l].im, n, (zi * hr - zr * hi) * inverse);
+            put(out[l].re, n, multiply_add(zr, hr, zi * hi) * inverse);
+            put(out[l].im, n, multiply_add(zi, hr, -zr * hi) * inverse);
             put(power[l].re, n, p);
         }
 }

@@ -8,7 +8,8 @@
 #include <numbers>
 
 #include "phy/grid/resource_map.h"
-#include "types/lanes.h"
+#include "phy/math/symmetric_eigen.h"
+#include "types/multiply_add.h"
 
 namespace wip::phy {
 
@@ -32,6 +33,30 @@ void legendre(double x, std::size_t order, double* out) {
     }
 }
 
+// Spherical Bessel functions of order 0 .. n-1. The recursion downwards is stable, and from where
+// the function is next to nothing it gives each order but for one common factor, for which the sum
+// of (2 d + 1) j_d^2 is 1. Nothing but additions, products, quotients and a root: these are exact
+// to the last bit with every compiler and library, and the eigenvectors of K amplify last bits.
+void spherical_bessel(double x, int n, double* out) {
+    constexpr double large = 1e100;
+    const int from = std::max(n, static_cast<int>(x)) + 40;
+    double above = 0, now = 1, sum = 0;
+    std::fill_n(out, n, 0.0);
+    for (int d = from; d >= 0; --d) {
+        if (d < n) out[d] = now;
+        sum += (2 * d + 1) * now * now;
+        const double below = (2 * d + 1) / x * now - above;
+        above = now;
+        now = below;
+        if (std::abs(now) < large) continue;
+        above /= large;
+        now /= large;
+        sum = sum / large / large;
+        for (int e = d; e < n; ++e) out[e] /= large;
+    }
+    for (int d = 0; d < n; ++d) out[d] /= std::sqrt(sum);
+}
+
 // K of the header. A path without delay is the first Legendre polynomial alone.
 Eigen::MatrixXd delay_covariance(double spread_us, double at_centre, int n) {
     Eigen::MatrixXd k = Eigen::MatrixXd::Zero(n, n);
@@ -40,8 +65,8 @@ Eigen::MatrixXd delay_covariance(double spread_us, double at_centre, int n) {
     for (int i = 0; i < points; ++i) {
         const double tau = spread_us * 1e-6 / 2 * (i + 0.5) / points;
         const double kappa = 2 * std::numbers::pi * tau * 10e3 * 250.5;
-        for (int d = 0; d < n; ++d)
-            bessel[d] = std::sqrt(2.0 * d + 1) * std::sph_bessel(static_cast<unsigned>(d), kappa);
+        spherical_bessel(kappa, n, bessel.data());
+        for (int d = 0; d < n; ++d) bessel[d] *= std::sqrt(2.0 * d + 1);
         for (int d = 0; d < n; ++d)
             for (int e = d % 2; e < n; e += 2) {
                 const double sign = (d + 3 * e) / 2 % 2 == 0 ? 1 : -1;
@@ -64,11 +89,11 @@ std::vector<member> members_of(const Eigen::MatrixXd& k) {
     std::vector<member> all;
     for (int parity : {0, 1}) {
         const auto degrees = Eigen::seq(parity, n - 1, 2);
-        const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> own(k(degrees, degrees));
-        for (int i = 0; i < own.eigenvalues().size(); ++i) {
+        const auto [values, vectors] = eigen_of(k(degrees, degrees));
+        for (int i = 0; i < values.size(); ++i) {
             Eigen::VectorXd weights = Eigen::VectorXd::Zero(n);
-            weights(degrees) = own.eigenvectors().col(i);
-            all.push_back({own.eigenvalues()[i], parity, weights});
+            weights(degrees) = vectors.col(i);
+            all.push_back({values[i], parity, weights});
         }
     }
     std::ranges::sort(all, std::greater{}, &member::variance);
@@ -131,8 +156,8 @@ void delay_basis::expand(const float* re, const float* im, int apart,
             const lanes e = *reinterpret_cast<const lanes*>(q);
             const lanes o = *reinterpret_cast<const lanes*>(q + half_padded);
             for (std::size_t k = 0; k < n; ++k) {
-                even[k] += e * by_row[k][2 * i];
-                odd[k] += o * by_row[k][2 * i + 1];
+                even[k] = multiply_add(e, by_row[k][2 * i], even[k]);
+                odd[k] = multiply_add(o, by_row[k][2 * i + 1], odd[k]);
             }
         }
         for (std::size_t k = 0; k < n; ++k) {
@@ -165,8 +190,9 @@ void delay_basis::project(const from<Terms>& in, float* re, float* im, int apart
         lanes sum[n]{};
         for (int c = 0; c < half_padded; c += nof_lanes)
             for (std::size_t k = 0; k < n; ++k)
-                sum[k] += *reinterpret_cast<const lanes*>(q + c) *
-                          *reinterpret_cast<const lanes*>(fold[row % 2][k] + c);
+                sum[k] =
+                    multiply_add(*reinterpret_cast<const lanes*>(q + c),
+                                 *reinterpret_cast<const lanes*>(fold[row % 2][k] + c), sum[k]);
         for (std::size_t k = 0; k < n; ++k)
             (k % 2 == 0 ? re : im)[static_cast<int>(k / 2) * apart + d] =
                 sum_of(sum[k]) / nof_subcarriers;

@@ -8,8 +8,9 @@
 #include <numbers>
 
 #include "phy/grid/resource_map.h"
+#include "phy/math/turn.h"
 #include "phy/ofdm/slot_extractor.h"
-#include "types/lanes.h"
+#include "types/multiply_add.h"
 
 namespace wip::phy {
 
@@ -79,8 +80,8 @@ constexpr std::size_t first_row(std::size_t k) { return std::min(row_of(k * bloc
 
 intercarrier::intercarrier() : moving_((plane_size + 1) * row), moved_((plane_size + 1) * row) {
     for (int n = 0; n < nof_subcarriers; ++n) {
-        const auto turn = std::polar(
-            1.0, -2 * std::numbers::pi * (window_advance + 0.5) / fft_size * signed_subcarrier(n));
+        const auto turn = turn_by(-2 * std::numbers::pi * (window_advance + 0.5) / fft_size *
+                                  signed_subcarrier(n));
         turn_.re[n] = static_cast<float>(turn.real());
         turn_.im[n] = static_cast<float>(turn.imag());
     }
@@ -106,14 +107,14 @@ void intercarrier::turn_and_transpose(const plane& b, const plane& c, const grid
             const lanes tr = at(turn_.re + n), ti = at(turn_.im + n);
             const lanes br = at(b.re + n), bi = at(b.im + n);
             const lanes cr = at(c.re + n), ci = at(c.im + n);
-            const lanes ur = br * tr - bi * ti, ui = br * ti + bi * tr;
-            const lanes wr = cr * tr - ci * ti, wi = cr * ti + ci * tr;
+            const lanes ur = multiply_add(br, tr, -bi * ti), ui = multiply_add(br, ti, bi * tr);
+            const lanes wr = multiply_add(cr, tr, -ci * ti), wi = multiply_add(cr, ti, ci * tr);
             for (std::size_t l = 0; l < symbols_per_slot; ++l) {
                 const float t2 = 2 * symbol_time(static_cast<int>(l));
-                const lanes sr = ur + t2 * wr, si = ui + t2 * wi;
+                const lanes sr = multiply_add(wr, t2, ur), si = multiply_add(wi, t2, ui);
                 const lanes xr = at(x[l].re + n), xi = at(x[l].im + n);
-                put(v.of[l] + i, sr * xr - si * xi);
-                put(v.of[symbols_per_slot + l] + i, sr * xi + si * xr);
+                put(v.of[l] + i, multiply_add(sr, xr, -si * xi));
+                put(v.of[symbols_per_slot + l] + i, multiply_add(sr, xi, si * xr));
             }
         }
         for (std::size_t i = 0; i < block; i += quad_floats)
@@ -134,13 +135,16 @@ void intercarrier::filter() noexcept {
         std::array<lanes, falls.size()> f{};
         lanes all{}, last{};
         const auto sum = [&] {
-            return scale * weight[0] * f[0] + scale * weight[1] * f[1] + scale * weight[2] * f[2] +
-                   scale * weight[3] * f[3] + scale * weight[4] * all +
-                   scale * rest_of_first * last;
+            lanes v = scale * rest_of_first * last;
+            v = multiply_add(all, scale * weight[4], v);
+            for (std::size_t e = 0; e < falls.size(); ++e)
+                v = multiply_add(f[e], scale * weight[e], v);
+            return v;
         };
         const auto enter = [&](std::size_t n) {
             last = at(in + n * row);
-            for (std::size_t e = 0; e < falls.size(); ++e) f[e] = falls[e] * f[e] + last;
+            for (std::size_t e = 0; e < falls.size(); ++e)
+                f[e] = multiply_add(f[e], falls[e], last);
             all += last;
         };
         for (std::size_t k = nof_blocks; k-- > lowest;)
@@ -172,8 +176,8 @@ void intercarrier::transpose_and_turn_back(grid& out) noexcept {
         const lanes tr = at(turn_.re + n), ti = at(turn_.im + n);
         for (auto& symbol : out) {
             const lanes zr = at(symbol.re + n), zi = at(symbol.im + n);
-            put(symbol.re + n, tr * zi - ti * zr);
-            put(symbol.im + n, -tr * zr - ti * zi);
+            put(symbol.re + n, multiply_add(tr, zi, -ti * zr));
+            put(symbol.im + n, multiply_add(-tr, zr, -ti * zi));
         }
     }
 }

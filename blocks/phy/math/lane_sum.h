@@ -3,8 +3,8 @@
 //
 // Term i is added to lane i mod 16, each lane from its first term to its last; then the upper half
 // of the lanes is added to the lower half until one is left. The sum of given terms is therefore
-// the same at any width of the registers, any alignment and with any compiler. A compiler may still
-// fuse a product with an addition (-ffp-contract), which changes the last bit of a term.
+// the same at any width of the registers, any alignment and with any compiler. The receiver is
+// compiled so that none fuses a product with an addition by itself (types/multiply_add.h).
 //
 //     const auto [re, im] = lane_sum(n, [&](auto at) {
 //         const auto a = at(x), b = at(y);   // some neighbours at once, or one value of the tail

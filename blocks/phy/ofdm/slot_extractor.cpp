@@ -7,12 +7,13 @@
 
 #include "phy/grid/resource_map.h"
 #include "phy/grid/signal_level.h"
+#include "phy/math/product.h"
+#include "phy/math/turn.h"
 
 namespace wip::phy {
 
 namespace {
 constexpr double two_pi = 2 * std::numbers::pi;
-std::complex<double> turn(double radians) { return std::polar(1.0, radians); }
 }  // namespace
 
 slot_extractor::slot_extractor()
@@ -33,10 +34,10 @@ void slot_extractor::set_cfo(double hz) noexcept {
     const double step = -two_pi * hz / static_cast<double>(sample_rate_hz);
     std::array<cf32, 32> fine;
     for (std::size_t i = 0; i < fine.size(); ++i)
-        fine[i] = cf32(turn(step * static_cast<double>(i)));
+        fine[i] = cf32(turn_by(step * static_cast<double>(i)));
     for (std::size_t c = 0; c < fft_size; c += fine.size()) {
-        const auto coarse = cf32(turn(step * static_cast<double>(c)));
-        for (std::size_t i = 0; i < fine.size(); ++i) rotation_[c + i] = coarse * fine[i];
+        const auto coarse = cf32(turn_by(step * static_cast<double>(c)));
+        for (std::size_t i = 0; i < fine.size(); ++i) rotation_[c + i] = product(coarse, fine[i]);
     }
 }
 
@@ -47,19 +48,19 @@ void slot_extractor::set_fraction(double samples) noexcept {
     fraction_ = samples;
     const double step = two_pi * (window_advance + samples) / fft_size;
     std::array<cf32, subcarriers_per_bin> fine;
-    const auto by_one = turn(step), by_bin = turn(step * subcarriers_per_bin);
+    const auto by_one = turn_by(step), by_bin = turn_by(step * subcarriers_per_bin);
     std::complex<double> power = 1;
     for (cf32& f : fine) {
         f = cf32(power);
         power *= by_one;
     }
     for (int half = 0; half < 2; ++half) {
-        auto first = turn(step * signed_subcarrier(half * 250));
+        auto first = turn_by(step * signed_subcarrier(half * 250));
         for (int c = 0; c < 250; c += subcarriers_per_bin, first *= by_bin) {
             const int n0 = half * 250 + c;
             const cf32 coarse(first);
             for (int i = 0; i < subcarriers_per_bin && c + i < 250; ++i) {
-                const cf32 v = coarse * fine[static_cast<std::size_t>(i)];
+                const cf32 v = product(coarse, fine[static_cast<std::size_t>(i)]);
                 ramp_.re[n0 + i] = v.real();
                 ramp_.im[n0 + i] = v.imag();
             }
@@ -75,7 +76,7 @@ void slot_extractor::extract(const cf32* samples, double phase,
         volk_32fc_x2_multiply_32fc(window_.data(), samples + start, rotation_.data(), fft_size);
         to_subcarriers_.execute(window_.data(), spectrum_.data());
         const double angle = -(phase + two_pi * cfo_ * start / static_cast<double>(sample_rate_hz));
-        const auto w = cf32(turn(angle)) * scale_;
+        const auto w = cf32(turn_by(angle)) * scale_;
         const float wr = w.real();
         const float wi = w.imag();
         const auto half = [&](const cf32* in, int n0) {

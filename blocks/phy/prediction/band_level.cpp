@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "types/lanes.h"
+#include "types/multiply_add.h"
 
 namespace wip::phy {
 
@@ -74,23 +74,25 @@ std::array<float, band_level::lags> band_level::learn(
         std::array<lanes, nof_vectors> gain{};
         for (std::size_t k = 0; k < size; ++k)
             for (std::size_t v = 0; v < nof_vectors; ++v)
-                gain[v] += vectors_of(covariance_[k])[v] * to[k];
+                gain[v] = multiply_add(vectors_of(covariance_[k])[v], to[k], gain[v]);
         lanes of_gain{}, of_change{};
         for (std::size_t v = 0; v < nof_vectors; ++v) {
-            of_gain += by[v] * gain[v];
-            of_change += by[v] * changes[v];
+            of_gain = multiply_add(by[v], gain[v], of_gain);
+            of_change = multiply_add(by[v], changes[v], of_change);
         }
         const float all = variance + sum_of(of_gain);
         if (!(all > 0.5F * variance) || !std::isfinite(all)) return;  // rounding has won
         const float inverse = 1 / all;
         const float rest = value - sum_of(of_change);
         surprise += rest * rest * inverse;
-        for (std::size_t v = 0; v < nof_vectors; ++v) changes[v] += gain[v] * (rest * inverse);
+        for (std::size_t v = 0; v < nof_vectors; ++v)
+            changes[v] = multiply_add(gain[v], rest * inverse, changes[v]);
         alignas(vector_alignment) row part;
         for (std::size_t v = 0; v < nof_vectors; ++v) vectors_of(part)[v] = gain[v] * inverse;
         for (std::size_t k = 0; k < size; ++k)
             for (std::size_t v = 0; v < nof_vectors; ++v)
-                vectors_of(covariance_[k])[v] -= part[k] * gain[v];
+                vectors_of(covariance_[k])[v] =
+                    multiply_add(gain[v], -part[k], vectors_of(covariance_[k])[v]);
     };
     for (const auto& c : components) {
         const float variance = model_error_ * c.variance / 2;  // of one part

@@ -8,6 +8,7 @@
 
 #include "phy/math/lane_sum.h"
 #include "types/grid.h"
+#include "types/multiply_add.h"
 
 namespace wip::phy {
 
@@ -316,8 +317,8 @@ void fading_components<Count, Depth>::average() noexcept {
         double* to_re = covariance_re_[i].data();
         double* to_im = covariance_im_[i].data();
         for (std::size_t k = i / 8 * 8; k < padded; ++k) {
-            to_re[k] = keep * to_re[k] + re * all_re[k] + im * all_im[k];
-            to_im[k] = keep * to_im[k] + im * all_re[k] - re * all_im[k];
+            to_re[k] = multiply_add(im, all_im[k], multiply_add(re, all_re[k], keep * to_re[k]));
+            to_im[k] = multiply_add(-re, all_im[k], multiply_add(im, all_re[k], keep * to_im[k]));
         }
     }
 }
@@ -441,8 +442,8 @@ void fading_components<Count, Depth>::filter(const clarke_filters& filters, dopp
         const float tr = sr * c - si * s;
         const float ti = sr * s + si * c;
         for (std::size_t p = 0; p < padded; ++p) {  // times conj(unitary)
-            re[p] += to_re_[i][p] * tr + to_im_[i][p] * ti;
-            im[p] += to_re_[i][p] * ti - to_im_[i][p] * tr;
+            re[p] = multiply_add(to_im_[i][p], ti, multiply_add(to_re_[i][p], tr, re[p]));
+            im[p] = multiply_add(-to_im_[i][p], tr, multiply_add(to_re_[i][p], ti, im[p]));
         }
     }
 }
@@ -458,7 +459,8 @@ void fading_components<Count, Depth>::error(const clarke_filters& first,
         const float e = power_of(i) * missed + extra_[i];
         if (!(e > 0)) continue;
         for (std::size_t p = 0; p < padded; ++p)
-            out[p] += e * (to_re_[i][p] * to_re_[i][p] + to_im_[i][p] * to_im_[i][p]);
+            out[p] = multiply_add(
+                e, multiply_add(to_re_[i][p], to_re_[i][p], to_im_[i][p] * to_im_[i][p]), out[p]);
     }
 }
 

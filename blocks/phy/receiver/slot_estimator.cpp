@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "phy/math/lane_sum.h"
+#include "phy/math/turn.h"
 
 namespace wip::phy {
 
@@ -54,8 +55,8 @@ bin_sums sums_of(std::span<const cf32, nof_subcarriers> channel) noexcept {
 bin_sums sums_about(std::span<const cf32, nof_subcarriers> channel, int window) noexcept {
     alignas(vector_alignment) std::array<float, bin_floats> for_re, for_im;
     const double step = -2 * std::numbers::pi * window / fft_size;
-    const auto to_next = std::polar(1.0, step);
-    auto turned = std::polar(1.0, -step * (subcarriers_per_bin - 1) / 2);
+    const auto to_next = turn_by(step);
+    auto turned = turn_by(-step * (subcarriers_per_bin - 1) / 2);
     for (std::size_t c = 0; c < bin_floats; c += 2, turned *= to_next) {
         const cf32 by(turned);
         for_re[c] = for_im[c + 1] = by.real();
@@ -85,8 +86,8 @@ std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> cha
                                       double shift, int window) noexcept {
     bin_sums out = window == 0 ? sums_of(channel) : sums_about(channel, window);
     const double tilt = -2 * std::numbers::pi * shift / fft_size;  // radians a subcarrier
-    const auto to_bin = std::polar(1.0, tilt * subcarriers_per_bin);
-    auto turned = std::polar(1.0, turn - tilt * (nof_bins / 2 * subcarriers_per_bin));
+    const auto to_bin = turn_by(tilt * subcarriers_per_bin);
+    auto turned = turn_by(turn - tilt * (nof_bins / 2 * subcarriers_per_bin));
     for (auto& gain : out) {
         gain = cf32(turned) * gain / float{subcarriers_per_bin};
         turned *= to_bin;
@@ -295,10 +296,10 @@ band_points slot_estimator::points(double turn, double shift) const noexcept {
     constexpr std::size_t last = subcarriers_per_bin - 1;
     band_points out;
     const double tilt = -2 * std::numbers::pi * shift / fft_size;  // radians a subcarrier
-    const cf32 to_next(std::polar(1.0, tilt * 2 * point_subcarriers));
-    const std::complex<double> to_bin = std::polar(1.0, tilt * subcarriers_per_bin);
+    const cf32 to_next(turn_by(tilt * 2 * point_subcarriers));
+    const std::complex<double> to_bin = turn_by(tilt * subcarriers_per_bin);
     std::complex<double> turned =
-        std::polar(1.0, turn - tilt * (nof_bins / 2 * subcarriers_per_bin + point_subcarriers));
+        turn_by(turn - tilt * (nof_bins / 2 * subcarriers_per_bin + point_subcarriers));
     for (std::size_t b = 0; b < nof_bins; ++b) {
         const cf32* h = middle_.data() + b * subcarriers_per_bin;
         float power = 0;

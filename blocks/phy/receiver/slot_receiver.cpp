@@ -9,6 +9,7 @@
 #include "phy/coding/frame_number_search.h"
 #include "phy/detection/slot_detector.h"
 #include "phy/grid/signal_level.h"
+#include "phy/math/product.h"
 #include "phy/prediction/bin_power_filter.h"
 #include "phy/prediction/predictor_succession.h"
 #include "phy/receiver/slot_estimator.h"
@@ -36,14 +37,14 @@ void scale(bin_measurement& m, band_points& points, cf32 factor) {
     if (factor == cf32(1)) return;
     const float power = std::norm(factor);
     for (std::size_t b = 0; b < nof_bins; ++b) {
-        m.gain[b] *= factor;
+        m.gain[b] = product(m.gain[b], factor);
         m.power[b] *= power;
         points.between[b] *= power;
     }
     m.noise *= power;
     m.gain_noise *= power;
     for (std::size_t p = 0; p < nof_band_points; ++p) {
-        const cf32 turned = factor * cf32(points.re[p], points.im[p]);
+        const cf32 turned = product(factor, cf32(points.re[p], points.im[p]));
         points.re[p] = turned.real();
         points.im[p] = turned.imag();
     }

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "phy/math/lane_sum.h"
+#include "phy/math/turn.h"
 #include "phy/ofdm/slot_extractor.h"
 
 namespace wip::phy {
@@ -112,7 +113,7 @@ acquisition::candidate acquisition::best_prefix() noexcept {
 void acquisition::transform(const cf32* base, double cfo_hz) noexcept {
     const double step = -two_pi * cfo_hz / static_cast<double>(sample_rate_hz);
     for (std::size_t i = 0; i < fft_size; ++i)
-        rotation_[i] = cf32(std::polar(1.0, step * static_cast<double>(i)));
+        rotation_[i] = cf32(turn_by(step * static_cast<double>(i)));
     for (int j = 0; j < nof_windows; ++j) {
         const int l = j % symbols_per_slot;
         const cf32* from = base + j / symbols_per_slot * slot_samples + symbol_offset(l) +
@@ -134,7 +135,7 @@ std::optional<acquired> acquisition::resolve(const candidate& c, const cf32* end
     transform(end - (end_time - start), c.cfo_hz);
 
     // The turn that the window's advance makes from pilot to pilot, taken out.
-    const auto advance = cf32(std::polar(1.0, two_pi * pilot_distance * window_advance / fft_size));
+    const auto advance = cf32(turn_by(two_pi * pilot_distance * window_advance / fft_size));
     const double reach_hz = wide_ ? wide_hz : near_hz;
     search_.clear();
     pilot_row received;
