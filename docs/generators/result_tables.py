@@ -368,6 +368,16 @@ def strict_valid(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def strict_cost(data: dict[str, Any]) -> list[list[str]]:
+    rows = [["software USRP", "processor time of the slot path, us a slot", "median"]]
+    for key, name in (("this", "with the analog edge"), ("against", "without it")):
+        us = data[key]["processor_us"]
+        rows.append([name, ", ".join(map(str, us)), f"{data[key]['median']:g}"])
+    low, high = data["interval"]
+    rows.append(["ratio (interval of 95 %)", "", f"{data['ratio']:.3f} ({low:.3f} to {high:.3f})"])
+    return rows
+
+
 WITHOUT = {
     "end_of_burst_before_gaps": "a burst ends before skipped slots, and anew after an event",
     "packets_of_the_radio": "packets of the radio's own length (5120 samples are asked for)",
@@ -401,6 +411,7 @@ TABLES = {
     "adjacent-channel": Made("adjacent-channel", adjacent_channel),
     "stopping-rule": Made("stopping-rule", coverage),
     "packages": Made("packages", packages),
+    "strict-cost": Made("strict-cost", strict_cost),
     "strict-without-repairs": Made("strict-without-repairs", without_repairs),
     "strict-stalls": Made("strict-radios", strict_stalls),
     "strict-overflows": Made("strict-radios", strict_overflows),
