@@ -228,6 +228,16 @@ def rated_ratios(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def strict_cost(data: dict[str, Any]) -> list[list[str]]:
+    rows = [["software USRP", "processor time of the slot path, us a slot", "median"]]
+    for key, name in (("this", "with the analog edge"), ("against", "without it")):
+        us = data[key]["processor_us"]
+        rows.append([name, ", ".join(map(str, us)), f"{data[key]['median']:g}"])
+    low, high = data["interval"]
+    rows.append(["ratio (interval of 95 %)", "", f"{data['ratio']:.3f} ({low:.3f} to {high:.3f})"])
+    return rows
+
+
 WITHOUT = {
     "end_of_burst_before_gaps": "a burst ends before skipped slots, and anew after an event",
     "packets_of_the_radio": "packets of the radio's own length (5120 samples are asked for)",

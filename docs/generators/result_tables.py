@@ -355,6 +355,7 @@ TABLES = {
     "campaign-scale": Made("campaign-scale", scale),
     "campaign-engines": Made("campaign-engines", engines),
     "packages": Made("packages", packages),
+    "strict-cost": Made("strict-cost", result_rows.strict_cost),
     "strict-without-repairs": Made("strict-without-repairs", result_rows.without_repairs),
     "strict-stalls": Made("strict-radios", result_rows.strict_stalls),
     "strict-overflows": Made("strict-radios", result_rows.strict_overflows),
