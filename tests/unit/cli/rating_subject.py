@@ -1,13 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A subject without a browser: presses the buttons of a session by HTTP, asks for the page of a run
-with all that is on it, and says to the door what a page would say."""
+with all that is on it, and says to the door what a page would say; and a folder with a study."""
 
+import contextlib
 import http.client
+import io
 import json
+import pathlib
 import re
+import tempfile
 import threading
 import time
+import unittest
 import urllib.parse
+
+from openwip_cli.errors import BadInput
+from openwip_cli.machine.places import Places
+from openwip_cli.ratings import cases, command, session, study
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+PLACES = Places(TOP, TOP / "build", "python3")
 
 PHASE = re.compile(r'data-phase="(\w+)"')
 STEP = re.compile(r'name="step" value="(\d+)"')
@@ -99,3 +111,32 @@ class Person:
         connection.request("POST", "/log", json.dumps(said))
         assert connection.getresponse().status == 204
         connection.close()
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        kept = tempfile.TemporaryDirectory()
+        self.addCleanup(kept.cleanup)
+        self.folder = str(pathlib.Path(kept.name, "study"))
+
+    def openwip(self, *arguments):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+            code = command.main(list(arguments), PLACES)
+        self.assertEqual(code, 0)
+        return out.getvalue()
+
+    def refused(self, *arguments):
+        with self.assertRaises(BadInput) as raised:
+            command.main(list(arguments), PLACES)
+        return str(raised.exception)
+
+    def made(self, subjects=2, dcr=0, tasks=cases.TASKS, seed=7):
+        return study.make(self.folder, subjects, dcr, tuple(tasks), seed)
+
+    def held(self, made, subject, person, **more):
+        session.Session(
+            made, subject, PLACES, lambda text: None, dry=True, look=person.check, **more
+        ).carry_out("127.0.0.1", 0, person)
+        person.check()
+        return made.lines(subject)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The analysis of ./openwip ratings recovers a synthetic study with known means."""
+"""The analysis of ./openwip ratings: it recovers a synthetic study of 40 subjects and 8 cases, its
+pairs are those of scipy and its boxes those of matplotlib."""
 
 import itertools
 import json
@@ -8,15 +9,12 @@ import pathlib
 import random
 import unittest
 
-from rating_folder import NAMES, Folder
-from rating_subject import Person
+from rating_subject import Folder, Person
 
 from openwip_cli.errors import BadInput
-from openwip_cli.ratings import (
-    cases,
-    export,
-    pictures,
-)
+from openwip_cli.ratings import cases, export, pictures
+
+NAMES = {case.name for task in cases.TASKS for case in cases.cases_of(task)}
 
 
 def synthetic(means, subjects, seed):
@@ -66,7 +64,7 @@ class Analysis(Folder):
             bool(self.analysis.of_rows(synthetic(alike, 40, seed))["tasks"]["page-b"]["different"])
             for seed in range(100, 160)
         )
-        # In 60 studies 3 are expected; 10 or more come with a probability of 7e-4.
+        # Of 60 studies 3 are expected; 10 or more come with a probability of 7e-4.
         self.assertLess(wrong, 10)
 
     def test_pairs_are_those_of_scipy(self):
