@@ -105,7 +105,7 @@ def draw(axes, number, sequence, handover):
     axes.set_ylim(450, 800)
     kind = "Eifel" if timestamps else "SACK" if sack else "ordinary"
     axes.set_title(
-        f"{number}: {channel.removesuffix('-E').replace('-', ' to ')}, {delay} s, "
+        f"{number}: {channel.removesuffix('-second').removesuffix('-first').replace('-', ' to ')}, {delay} s, "
         f"{kind}, {BUFFERING[buffering]}",
         fontsize=9,
     )

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The settings of handovers: networks, places, plans and Markov chains as they are written, and
-// what is refused.
+// How networks, places, plans and chains are written, and what is refused.
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <map>
+#include <memory>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "handover/handover.h"
+#include "handover/handover_config.h"
 #include "packet/wired_link.h"
 
 namespace wip::hetnet {
@@ -17,17 +19,13 @@ constexpr std::int64_t ms = 1'000'000, s = 1'000'000'000;
 
 handover::make_line lines() {
     return [purpose = 1U](handover::way) mutable {
-        packet_model::wired_config c;
-        c.queue_packets = setting::to_base_queue_packets.high;
-        c.held_mb = setting::to_base_held_mb.high;
-        return std::make_unique<packet_model::wired_link>(c, purpose++);
+        return std::make_unique<packet_model::wired_link>(packet_model::wired_config{}, purpose++);
     };
 }
 
-handover_config config_of(const char* networks = "WLAN,UMTS,GPRS", const char* plan = "") {
+handover_config config_of(const char* networks = "WLAN,UMTS,GPRS") {
     handover_config c;
     c.networks = networks_of(networks);
-    c.plan = plan_of(plan, c.networks);
     return c;
 }
 
@@ -40,9 +38,7 @@ std::string refusal(const std::function<void()>& of) {
     return "";
 }
 
-// --- texts ---
-
-TEST(Handover, NetworksAreReadAsTheyAreWritten) {
+TEST(HandoverConfig, NetworksAreReadAsTheyAreWritten) {
     EXPECT_EQ(networks_of("WLAN,UMTS,GPRS"), (std::vector<network>{{"WLAN", {{1000, 64, 5}}},
                                                                    {"UMTS", {{384, 32, 75}}},
                                                                    {"GPRS", {{32, 32, 350}}}}));
@@ -73,7 +69,7 @@ TEST(Handover, NetworksAreReadAsTheyAreWritten) {
         EXPECT_NE(refusal([&] { networks_of(bad); }).find("valid: "), std::string::npos) << bad;
 }
 
-TEST(Handover, PlacesAreReadAsTheyAreWritten) {
+TEST(HandoverConfig, PlacesAreReadAsTheyAreWritten) {
     const auto networks = networks_of("WLAN,lab:1/1/1+2/2/2");
     EXPECT_EQ(place_of("lab.2", networks), (place{1, 1}));
     EXPECT_EQ(text_of({1, 1}, networks), "lab.2");
@@ -83,7 +79,7 @@ TEST(Handover, PlacesAreReadAsTheyAreWritten) {
             << bad;
 }
 
-TEST(Handover, PlansAreReadAsTheyAreWritten) {
+TEST(HandoverConfig, PlansAreReadAsTheyAreWritten) {
     const auto networks = networks_of("WLAN,lab:1/1/1+2/2/2");
     using unit = planned_move::unit;
     EXPECT_EQ(plan_of("30s@lab,524288B@WLAN,31.5s@lab.2", networks),
@@ -105,7 +101,7 @@ TEST(Handover, PlansAreReadAsTheyAreWritten) {
             << bad;
 }
 
-TEST(Handover, ChainsThatAreNoneAreRefused) {
+TEST(HandoverConfig, ChainsThatAreNoneAreRefused) {
     handover_config c = config_of("WLAN,UMTS");
     EXPECT_EQ(matrix_of({0.5, 0.5, 1, 0}, 2),
               (std::vector<std::vector<double>>{{0.5, 0.5}, {1, 0}}));
@@ -123,7 +119,7 @@ TEST(Handover, ChainsThatAreNoneAreRefused) {
     EXPECT_NE(refusal([&] { handover(c, lines()); }), "");
 }
 
-TEST(Handover, AConfigurationThatCannotBeIsRefused) {
+TEST(HandoverConfig, AConfigurationThatCannotBeIsRefused) {
     const auto refused = [](const char* key, auto change) {
         handover_config c = config_of();
         change(c);
