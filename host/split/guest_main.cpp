@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // wip_split_guest PORTS BUFFER CONNECTIONS KEEPALIVE NAMESPACE: the same proxy inside the kernel of
-// virtual time (host/virtual/guest.cpp), which has no rules that hand packets over: it listens at the
-// ports themselves, and connects in the namespace of that descriptor. Its counts when it is ended.
+// virtual time (host/virtual/guest.cpp), which has no rules that hand packets over: it listens at
+// the ports themselves, and connects in the namespace of that descriptor. Its counts when it is
+// ended.
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>

@@ -197,7 +197,7 @@ TEST(Handover, NothingLeavesWhileItLasts) {
     }
 }
 
-// What a line could have carried is the rate of each network for the time in it.
+// The amount that a line could have carried is the rate of each network for the time in it.
 TEST(Handover, TheCapacityIsThatOfTheNetworksWithoutTheHandover) {
     handover_config c = config_of("WLAN,UMTS,GPRS", "1s@UMTS");
     c.delay_s = 2;
@@ -237,8 +237,8 @@ TEST(Handover, BytesOfTheApplicationsMoveTheTerminal) {
     EXPECT_EQ(link.here(), (place{1, 0}));
 }
 
-// What the terminal answers at once is on its way when a handover begins a little later, and is
-// dropped, as the two acknowledgements of appendix E.
+// An answer that the terminal gives at once is on its way when a handover begins a little later,
+// and is dropped, as the two acknowledgements of appendix E.
 TEST(Handover, BytesMayMoveTheTerminalALittleLater) {
     for (const bool later : {false, true}) {
         handover_config c =
