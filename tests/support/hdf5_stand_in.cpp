@@ -49,7 +49,7 @@ bool may_open() {
            ::open("/tmp", O_TMPFILE | O_WRONLY, 0600) >= 0;
 }
 
-// What needs no descriptor: the calls fail for want of the call itself, not of a right or a file.
+// Calls that need no descriptor: they fail for want of the call itself, not of a right or a file.
 bool may_reach_others() {
     const pid_t parent = ::getppid(), itself = ::getpid();
     if (parent != -1 || errno != EPERM) return true;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""tshark as a independent oracle of the RLC: what it puts together from a capture of rlc_capture,
+"""tshark as an independent oracle of the RLC: what it puts together from a capture of rlc_capture,
 beside what our receivers did."""
 
 import collections

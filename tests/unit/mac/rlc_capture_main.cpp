@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Links of the RLC for a independent oracle: what their receivers got as a capture into FILE, and
+// Links of the RLC for an independent oracle: what their receivers got as a capture into FILE, and
 // on standard output the SDUs that they put together, "U-RNTI direction bearer octets" each, as
 // tests/support/reassembled_sdus.lua says them of tshark. Bearers have even numbers where LIs have
 // 15 bits.

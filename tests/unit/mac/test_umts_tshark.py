@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""tshark as a independent oracle of the RLC: it puts the same SDUs together from our PDUs, byte for
+"""tshark as an independent oracle of the RLC: it puts the same SDUs together from our PDUs, byte for
 byte. argv[1]: rlc_capture. Where it does not, a case of few PDUs shows that the fault is its
 (packet-umts_rlc.c of 4.0). tests/bench/rlc_against_tshark.py: more worlds."""
 
