@@ -38,8 +38,9 @@ def sections(table: str) -> list[Section]:
 
 
 def roff(text: str) -> str:
-    """Text as a man page has it: no character of it is an instruction."""
-    text = text.replace("\\", "\\e").replace("-", "\\-")
+    """Text as a man page has it: no character of it is an instruction, and a line may end after
+    each of several choices."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("|", "|\\:")
     return "\\&" + text if text[:1] in (".", "'") else text
 
 

@@ -115,11 +115,11 @@ class Browser:
         except OSError:
             raise NoAnswer("the browser has ended") from None
         while True:
-            message, end, self.buffer = self.buffer.partition(b"\0")
+            text, end, self.buffer = self.buffer.partition(b"\0")
             if not end:
-                self.buffer = message + self.more(deadline)
+                self.buffer = text + self.more(deadline)
                 continue
-            answer = json.loads(message)
+            answer = json.loads(text)
             if answer.get("id") == self.number:
                 if "error" in answer:
                     raise NoAnswer(f"the browser refuses {method}: {answer['error']['message']}")
