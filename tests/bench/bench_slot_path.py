@@ -63,7 +63,7 @@ def parse(arguments: list[str]) -> Any:
         Integer(1, 100),
         metavar="N",
         default=3,
-        help="runs of each build, 1..100 (default 3)",
+        help="number of runs of each build, 1..100 (default 3)",
     )
     p.value(
         "--duration",
@@ -71,7 +71,7 @@ def parse(arguments: list[str]) -> Any:
         was="--seconds",
         metavar="S",
         default=4.0,
-        help="measured of each run, 1..600 (default 4)",
+        help="measured part of each run, 1..600 (default 4)",
     )
     p.add_argument(
         "--against",

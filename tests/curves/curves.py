@@ -512,7 +512,7 @@ def measured(arguments):
     p.add_argument(
         "--all",
         action="store_true",
-        help="every point and many trials (minutes; default: a short set)",
+        help="measure every point with many trials, which takes minutes (default: a short set)",
     )
     p.add_argument(
         "-o", "--out", metavar="DIR", help=f"folder for CSV and PNG (default: {RESULTS})"
@@ -529,7 +529,7 @@ def measured(arguments):
         type=float,
         default=1,
         metavar="X",
-        help="X times the usual number of trials (default 1)",
+        help="factor on the usual number of trials (default 1)",
     )
     p.add_argument("--seed", type=int, default=1)
     p.add_argument(

@@ -86,7 +86,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         ),
     )
     p.add_argument(
-        "--uninstall", action="store_true", help="remove what --install-wireshark has put there"
+        "--uninstall",
+        action="store_true",
+        help="remove from Wireshark's folders what --install-wireshark has put there",
     )
     given = p.parse_args(arguments)
     if given.install_wireshark and given.uninstall:

@@ -282,7 +282,8 @@ def compare(arguments: list[str], _places: Places) -> int:
     p.add_argument(
         "fader",
         metavar="CONFIG|tcp://ADDR:PORT",
-        help="the fader's YAML file, whose air.control is where it answers; or its --listen",
+        help="YAML file of the running fader, which answers at the air.control of that file; or"
+        " the address that is its --listen",
     )
     p.add_argument(
         "report",

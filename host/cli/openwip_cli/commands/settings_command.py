@@ -338,7 +338,8 @@ def get_main(arguments: list[str], _places: Places) -> int:
     p.add_argument(
         "--markdown",
         action="store_true",
-        help="with --describe: every setting of every program, docs/reference/settings.md",
+        help="with --describe: print the page docs/reference/settings.md, with every setting of"
+        " every program",
     )
     p.add_argument(
         "--kind", choices=controls.CELLS, help="with --describe: only settings of one kind of cell"

@@ -69,16 +69,17 @@ def parser() -> argparse.ArgumentParser:
         "--air",
         choices=(MEDIUM, CABLED),
         help=(
-            "sheet 1 and 2: the runs go over software radios without a cable (medium) or with"
-            " cables and a fader (cabled, docs/how-to/cabled.md; default medium)"
+            "connection of the software radios in the runs of worksheets 1 and 2: without"
+            " cables (medium) or with cables and a fader (cabled, docs/how-to/cabled.md;"
+            " default medium)"
         ),
     )
     p.add_argument(
         "--answers",
         metavar="FILE",
         help=(
-            "check: the worksheet that was filled in (default labN.yaml); the reports or records"
-            " of the runs lie beside it"
+            "with check: file of the worksheet that was filled in (default labN.yaml), with"
+            " the reports or records of the runs beside it"
         ),
     )
     return p

@@ -126,8 +126,8 @@ def options_parser(
         "--listen",
         metavar="tcp://ADDR:PORT",
         help=(
-            "offer telemetry and control at this address, at PORT and the following ones; with"
-            " --keys"
+            "offer telemetry and control of the cell at this address, on PORT and the ports"
+            " after it; --keys has to be given as well"
         ),
     )
     p.add_argument(
@@ -135,7 +135,9 @@ def options_parser(
     )
     outside.add_options(p)
     p.add_argument(
-        "--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)"
+        "--monitor",
+        action="store_true",
+        help="open a window that shows the running cell (./openwip monitor)",
     )
     return p
 
@@ -266,7 +268,8 @@ def parse_demo(arguments: list[str]) -> Options:
     parser.add_argument(
         "--record-iq-base",
         metavar="FILE",
-        help="record what the base station transmits, in the same form",
+        help="record what the base station transmits, from the first sample on, as SigMF:"
+        " FILE.sigmf-data, FILE.sigmf-meta",
     )
     parser.add_argument(
         "--record-iq-fader",
@@ -280,14 +283,16 @@ def parse_demo(arguments: list[str]) -> Options:
         "--record-iq-seconds",
         metavar="X",
         default="10",
-        help="length of these recordings in air time; 0.01..3600 s (default 10)",
+        help="length of the recordings of --record-iq, --record-iq-base and --record-iq-fader in"
+        " air time; 0.01..3600 s (default 10)",
     )
     parser.add_argument(
         "--replay-iq",
         metavar="FILE",
         help=(
-            "play a recording in the place of the radio: no base "
-            "station, nothing is measured, the decisions are compared with the recorded ones"
+            "give the terminal's receiver a recording instead of a radio: there is no base"
+            " station, no traffic is measured, and the receiver's decisions are compared"
+            " with the recorded ones"
         ),
     )
     given = parser.parse_args(arguments)
@@ -358,24 +363,27 @@ def parse_emulate(arguments: list[str]) -> Options:
     parser.add_argument(
         "--generator",
         action="store_true",
-        help="virtual time, full queues, no interfaces: as fast as the machine can",
+        help="run the link alone as fast as the machine can: in virtual time, with queues that"
+        " are always full, without network interfaces and TCP",
     )
     parser.add_argument(
         "--time",
         choices=CLOCKS,
         default="real",
         help=(
-            "virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as"
-            " the machine can, the same seed the same packets, without root"
-            " (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default real)"
+            "how time passes and whose TCP runs: real (the clock and the kernel of this"
+            " machine), virtual (a Linux kernel of its own) or ns3 (the TCP of ns-3);"
+            " virtual and ns3 run as fast as the machine can, need no root, and make the"
+            " same packets from the same seed (docs/explanation/virtual-time.md,"
+            " docs/explanation/ns3.md; default real)"
         ),
     )
     parser.add_argument(
         "--between",
         nargs=2,
         metavar="INTERFACE",
-        help="the emulator as a router between two interfaces of this computer: --attach base=if:IF1"
-        " --attach terminal=if:IF2",
+        help="make the emulator a router between two interfaces of this computer, as --attach"
+        " base=if:IF1 --attach terminal=if:IF2 does",
     )
     parser.add_argument(
         "--sysctl",

@@ -247,9 +247,10 @@ def add_options(p: Parser, role: str) -> None:
         "--fader",
         metavar="ENDPOINT",
         help=(
-            "with --air cabled: where the fader answers (its air.control; --listen of one on"
-            " another computer), so that the verdict is about the channel too; without, ./openwip"
-            " fader compare evaluates a terminal's --json=FILE"
+            "with --air cabled: endpoint of the running fader (its air.control, or its"
+            " --listen on another computer), by which the verdict can evaluate the channel"
+            " as well; without it ./openwip fader compare evaluates the --json=FILE of a"
+            " terminal"
         ),
     )
     p.value(

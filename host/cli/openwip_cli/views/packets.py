@@ -227,8 +227,8 @@ def main(arguments: list[str], _places: Places) -> int:
         Integer(0, 4095),
         metavar="SN",
         help=(
-            "with a UMTS link: only packets of which a part is in the RLC PDU with this number;"
-            " each direction counts its PDUs by itself, from now on"
+            "with a UMTS link: show only packets of which a part is in the RLC PDU with"
+            " this number, counted in each direction from the start of this command"
         ),
     )
     p.value(
