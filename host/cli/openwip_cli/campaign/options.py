@@ -36,8 +36,8 @@ def parser(command: str) -> Parser:
         "names",
         nargs="*",
         metavar="NAME",
-        help="name of an experiment (A1 ... C2; --list shows all), chapter6 for these eleven, all, or the"
-        " YAML file of an experiment of your own",
+        help="name of an experiment (A1 ... C2; --list shows all), chapter6 for these eleven, all,"
+        " or the YAML file of an experiment of your own",
     )
     p.add_argument(
         "--quick",
@@ -93,16 +93,16 @@ def parser(command: str) -> Parser:
         default=len(placement.usable()),
         help=(
             "number of cores of this machine to use (default all); each of them makes"
-            f" {PER_CORE['real']} runs at the same time in real time, and {PER_CORE['virtual']} with --time"
-            " virtual or ns3"
+            f" {PER_CORE['real']} runs at the same time in real time, and"
+            f" {PER_CORE['virtual']} with --time virtual or ns3"
         ),
     )
     p.add_argument(
         "--profile",
         metavar="P",
         help=(
-            f"make the runs on other machines, which needs --time virtual: {', '.join(PROFILES)}, or a"
-            " folder with Snakemake's config.yaml"
+            f"make the runs on other machines, which needs --time virtual: {', '.join(PROFILES)},"
+            " or a folder with Snakemake's config.yaml"
         ),
     )
     p.add_argument(

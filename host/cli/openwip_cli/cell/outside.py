@@ -100,9 +100,9 @@ def add_options(parser: argparse.ArgumentParser, stations: tuple[str, ...] = STA
         metavar="STATION=netns:NAME|pid:PID|if:NAME",
         action="append",
         default=[],
-        help="connect a network namespace (by its name or by a process in it) or an interface of this"
-        f" computer to the cell through a station ({' or '.join(stations)}); may be given once for each"
-        " station",
+        help="connect a network namespace (by its name or by a process in it) or an interface of"
+        f" this computer to the cell through a station ({' or '.join(stations)}); may be given once"
+        " for each station",
     )
 
 

@@ -260,8 +260,8 @@ def import_log(arguments: list[str], places: Places) -> int:
         "--rate",
         type=float,
         help=(
-            "rows per second of the log (default: what its column of times says, or 1500); rows at another rate"
-            " than 1500 are interpolated"
+            "rows per second of the log (default: what its column of times says, or 1500);"
+            " rows at another rate than 1500 are interpolated"
         ),
     )
     p.add_argument(
