@@ -181,7 +181,7 @@ class Compare(unittest.TestCase):
             f.flush()
             for arguments, words in (
                 (("--listen", "tcp://192.0.2.1:7690"), "beyond this machine it needs --keys DIR"),
-                (("--keys", "x"), "--keys without --listen"),
+                (("--keys", "x"), "--keys is given without --listen"),
                 (("--listen", "192.0.2.1"), "is no address"),
                 (
                     ("--listen", "tcp://127.0.0.1:7690"),

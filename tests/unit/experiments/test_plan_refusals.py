@@ -56,7 +56,7 @@ class Refused(unittest.TestCase):
             (
                 "[adaptive, 1, 2, 3]",
                 "1\n  spike_s: 1",
-                "spike_at_s and spike_s: one is set; valid: both or none",
+                "only one of spike_at_s and spike_s is set; valid: both or none",
             ),
             (
                 "kind: best",
@@ -454,7 +454,7 @@ class Refused(unittest.TestCase):
                 "--set umts.spikes is over spike_s",
             ),
             (["A1", "--out", "/proc/nothing"], "--out /proc/nothing: cannot be written"),
-            (["--list", "A1"], "--list with names, which it does not look at; valid: --list alone"),
+            (["--list", "A1"], "--list with names, which has no effect there; valid: --list alone"),
             (["A1", "--fast"], "unrecognized"),
         ):
             with self.subTest(arguments), self.assertRaisesRegex(BadInput, pattern):

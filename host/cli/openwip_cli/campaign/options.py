@@ -292,7 +292,7 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
         if alone:
             if beside := [option for option in p.named_options(given) if option != flag]:
                 raise BadInput(
-                    f"{flag} with {beside[0]}, which it does not look at; valid: {flag} alone"
+                    f"{flag} with {beside[0]}, which has no effect there; valid: {flag} alone"
                 )
             return given
     if not given.names:

@@ -92,7 +92,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     given = p.parse_args(arguments)
     if given.install_wireshark and given.uninstall:
-        raise BadInput("--install-wireshark with --uninstall: one of them")
+        raise BadInput("--install-wireshark is given with --uninstall; valid: one of the two")
     check_only(given.only)
     if given.format == "pcap" and given.only is None:
         raise BadInput(

@@ -122,7 +122,7 @@ def read(given: argparse.Namespace, stations: tuple[str, ...] = STATIONS) -> Out
     between = getattr(given, "between", None)
     if between:
         if attached:
-            raise BadInput("--between with --attach; valid: one of the two")
+            raise BadInput("--between is given with --attach; valid: one of the two")
         for name in between:
             if not re.fullmatch(r"[\w.@-]{1,15}", name):
                 raise BadInput(f"--between is {name!r}; valid: two interfaces of this computer")

@@ -60,7 +60,7 @@ def take_over(cell: Cell, progress: Callable[[str], None]) -> None:
     foreign = [n for n in cell.namespaces if system.namespace_exists(n)]
     if foreign:
         raise BadInput(
-            f"network namespace {foreign[0]} exists and is not ours: remove it "
+            f"network namespace {foreign[0]} exists and was not made by OpenWIP: remove it "
             f"(ip netns del {foreign[0]}) or use --name"
         )
 

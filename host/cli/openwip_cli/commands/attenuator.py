@@ -145,7 +145,7 @@ def do_qemu(given: Namespace, places: Places) -> int:
         else pathlib.Path(tempfile.mkdtemp(prefix="openwip-attenuator-"))
     )
     if not folder.is_dir():
-        raise BadInput(f"--folder is {folder}; valid: a folder, where the settings are kept")
+        raise BadInput(f"--folder is {folder}; valid: a folder, in which the settings are kept")
     with Qemu(places.build / FIRMWARE, folder) as qemu:
         with link.Attenuator(qemu.port) as device:
             name = device.find()

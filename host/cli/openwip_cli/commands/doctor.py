@@ -495,7 +495,7 @@ def main(arguments: list[str], places: Places) -> int:
     ]
     if meant and not given.loop:
         raise BadInput(
-            f"{meant[0]} without --loop; valid: together with --loop, nothing else measures with"
+            f"{meant[0]} is given without --loop; valid: with --loop, as nothing else measures with"
             " the radio"
         )
     given.seconds = given.seconds or 60.0

@@ -94,7 +94,7 @@ def reachable(given: argparse.Namespace, places: Places) -> Iterator[None]:
     if not isinstance(inside, str) or not inside.startswith("ipc://"):
         raise BadInput(
             f"--listen {given.listen}: {given.config} has air.control = {inside!r}; valid:"
-            " ipc://PATH, which it leads to"
+            " air.control = ipc://PATH, to which --listen leads"
         )
     with subprocess.Popen(
         [*places.module("forward", inside, given.listen, keys.folder)],
@@ -393,7 +393,7 @@ def main(arguments: list[str], places: Places) -> int:
     given = p.parse_args(arguments)
     os.environ.setdefault("UHD_MODULE_PATH", str(places.build / "uhd_modules"))
     if given.seconds is not None and not given.record:
-        raise BadInput("--duration without --record; valid: together")
+        raise BadInput("--duration is given without --record; valid: with --record")
     with reachable(given, places):
         if given.record:
             return run_recording(given, places)

@@ -288,8 +288,8 @@ def levels(arguments: list[str], places: Places) -> int:
         given.tone_radio or given.transmit_gain is not None or given.transmit_antenna
     ):
         raise BadInput(
-            "--tone-radio, --transmit-gain or --transmit-antenna without --tone; valid: together"
-            " with --tone, nothing is sent without"
+            "--tone-radio, --transmit-gain or --transmit-antenna is given without --tone; valid:"
+            " with --tone, as nothing is sent otherwise"
         )
     found = ask(places, "levels", given.radio, asked(given))
     return finish(findings_of_levels(found), found, given.json)

@@ -165,9 +165,11 @@ def read_report(path: pathlib.Path) -> Report:
     try:
         report = of_json(of_file(path))
     except ValueError as e:
-        raise BadInput(f"{path}: no report of a run: {shown(str(e))}") from e
+        raise BadInput(f"{path} is not the report of a run: {shown(str(e))}") from e
     if not isinstance(report, Mapping):
-        raise BadInput(f"{path}: no report of a run; valid: the file of ./openwip demo --json")
+        raise BadInput(
+            f"{path} is not the report of a run; valid: the file of ./openwip demo --json"
+        )
     return report
 
 
@@ -231,9 +233,9 @@ def read_answers(path: pathlib.Path, number: int) -> tuple[str, str, Mapping[str
             f"{path}: there is no such file; valid: a worksheet of ./openwip lab sheet {number}"
         ) from None
     except ValueError as e:
-        raise BadInput(f"{path}: no worksheet: {shown(str(e))}") from e
+        raise BadInput(f"{path} is not a worksheet: {shown(str(e))}") from e
     if not isinstance(filled, Mapping):
-        raise BadInput(f"{path}: no worksheet; valid: lab, student and answers")
+        raise BadInput(f"{path} is not a worksheet; valid: a mapping with lab, student and answers")
     student, answers = filled.get("student"), filled.get("answers")
     if filled.get("lab") != number:
         raise BadInput(f"{path}: lab is {shown(str(filled.get('lab')))}; valid here: {number}")

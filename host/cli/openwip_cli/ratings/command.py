@@ -127,7 +127,7 @@ def one(arguments: list[str], places: Places) -> int:
     given = p.parse_args(arguments)
     for flag, value in (("--speed", given.speed != 1.0), ("--pictures", given.pictures)):
         if value and not given.dry_run:
-            raise BadInput(f"{flag} without --dry-run; valid: with it")
+            raise BadInput(f"{flag} is given without --dry-run; valid: with --dry-run")
     opened = study.opened(given.folder)
     opened.check_subject(given.subject)
     cases.check_tasks(opened.tasks, given.dry_run)
@@ -214,7 +214,10 @@ def analyse(arguments: list[str], _places: Places) -> int:
     given = p.parse_args(arguments)
     if given.source.endswith(".csv"):
         if given.unblind:
-            raise BadInput("--unblind with a table; valid: with FOLDER, which has the key")
+            raise BadInput(
+                "--unblind is given with a table, which has no key; valid: with the"
+                " FOLDER of the study"
+            )
         rows = export.read_csv(given.source)
     else:
         rows = export.rows_of(study.opened(given.source), given.unblind)

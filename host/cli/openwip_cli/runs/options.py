@@ -222,7 +222,8 @@ def outside_of(
         ):
             if asked:
                 raise BadInput(
-                    f"{flag} with --split-tcp, whose proxy knows IPv4 within the cell alone; valid: without it"
+                    f"{flag} is given with --split-tcp, whose proxy handles IPv4 within the"
+                    " cell only; valid: without --split-tcp"
                 )
     return wanted
 
@@ -244,7 +245,8 @@ def refuse_beside_replay(parser: Parser, given: argparse.Namespace) -> None:
     for flag in parser.named_options(given):
         if flag not in (*BESIDE_REPLAY, "--replay-iq"):
             raise BadInput(
-                f"{flag} with --replay-iq: a recording is played as it is; valid beside it:"
+                f"{flag} is given with --replay-iq, which plays a recording as it is; valid"
+                " with it:"
                 f" {', '.join(BESIDE_REPLAY)}"
             )
 
@@ -405,8 +407,8 @@ def parse_emulate(arguments: list[str]) -> Options:
     given = parser.parse_args(arguments)
     if given.generator and given.time != "real":
         raise BadInput(
-            f"--generator with --time {given.time}: it makes packets without TCP; valid: one of"
-            " the two"
+            f"--generator with --time {given.time}, but the generator makes packets without TCP;"
+            " valid: one of the two"
         )
     if given.generator or given.time != "real":
         beside, named = (
@@ -419,13 +421,15 @@ def parse_emulate(arguments: list[str]) -> Options:
                 )
         if given.pacing_limit_ms is not None:
             raise BadInput(
-                f"--pacing-limit-ms with {beside}, which keeps no wall clock; valid: with --time"
-                " real"
+                f"--pacing-limit-ms with {beside}, which does not follow the wall clock; valid:"
+                " with"
+                " --time real"
             )
     for flag, words, clock in (("--sysctl", given.sysctl, "virtual"), ("--tcp", given.tcp, "ns3")):
         if words and given.time != clock:
             raise BadInput(
-                f"{flag} {words[0]} with --time {given.time}, where TCP is another; valid: --time"
+                f"{flag} {words[0]} with --time {given.time}, whose TCP has no such setting;"
+                " valid: --time"
                 f" {clock}"
             )
     options = options_of(given, emulator.SETTINGS, episodes.take_files(given, emulator.NAME))
@@ -438,13 +442,14 @@ def parse_emulate(arguments: list[str]) -> Options:
                 )
             if s.key.startswith("wired.") and kind == "umts" and not split:
                 raise BadInput(
-                    f"{s.flag} with --link umts, which has no wired network but before a"
-                    " controller; valid: with --split-tcp"
+                    f"{s.flag} is given with --link umts, which has a wired network only"
+                    " before a controller; valid: with --split-tcp"
                 )
             if s.key.startswith("wired.") and kind == "hetnet":
                 raise BadInput(
-                    f"{s.flag} with --link hetnet, whose networks reach to the server; valid: with"
-                    " another link"
+                    f"{s.flag} is given with --link hetnet, whose networks reach to the server;"
+                    " valid:"
+                    " with another --link"
                 )
     if given.generator or given.time != "real":
         for key, plain in (("network.ipv6", "off"), ("network.mtu", 1500)):

@@ -91,10 +91,7 @@ def over(file: dict[str, Any], given: argparse.Namespace) -> str:
     """Between the stations is a fader, or whatever their radios are at. A demo's medium is another
     air of the same scenario."""
     if getattr(given, "air.over") == "medium":
-        raise BadInput(
-            "--air is 'medium' at a station, whose radio has an air of its own; valid: radio,"
-            " cabled"
-        )
+        raise BadInput("--air is 'medium' at a station, which uses a radio; valid: radio, cabled")
     return "cabled" if file.get("air.over") == "cabled" else "radio"
 
 
