@@ -469,10 +469,13 @@ class Options(unittest.TestCase):
 
         emulate = output("emulate")
         self.assertIn(
-            "--down-kbps X rate; 0: the profile's; 0|1..20000 kbit/s (default 0)", emulate
+            "--down-kbps X downlink rate of the UMTS bearer; 0: the rate of the bearer profile;"
+            " 0|1..20000 kbit/s (default 0)",
+            emulate,
         )
         self.assertIn(
-            "--retry-limit X with a frame; 0: 7, or 4 after an RTS; 0..255 attempts (default 0)",
+            "--retry-limit X maximum number of attempts to send a WLAN frame; 0: 7, or 4 after an RTS;"
+            " 0..255 attempts (default 0)",
             emulate,
         )
         self.assertNotIn("a name, or a file", emulate + output("demo"))
@@ -489,7 +492,7 @@ class Options(unittest.TestCase):
             output("station", "terminal"),
         )
         self.assertIn(
-            "--wired-delay-ms X delay of the wired network, each way; 0..60000 ms (default 10)",
+            "--wired-delay-ms X delay of the wired network in each direction; 0..60000 ms (default 10)",
             output("bridge"),
         )
         self.assertIn(

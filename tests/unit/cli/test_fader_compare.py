@@ -189,7 +189,7 @@ class Compare(unittest.TestCase):
                 ),
                 (
                     ("--listen", "tcp://127.0.0.1:7690", "--keys", KEYS),
-                    "has air.control = None; valid: ipc://",
+                    "has air.control = None; valid: air.control = ipc://",
                 ),
             ):
                 with self.subTest(arguments), self.assertRaisesRegex(BadInput, words):

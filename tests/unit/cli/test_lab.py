@@ -312,7 +312,7 @@ class Files(LabWorld):
     def test_reports_that_are_none(self):
         world = self.world(1)
         world.fill_in()
-        for run, text, words in (("a", "{", "no report"), ("b", "[]", "no report")):
+        for run, text, words in (("a", "{", "is not the report"), ("b", "[]", "is not the report")):
             report = world.folder / f"lab1-{run}.json"
             kept = report.read_text()
             report.write_text(text)
