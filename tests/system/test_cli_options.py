@@ -165,20 +165,23 @@ class Options(unittest.TestCase):
 
     def test_what_the_channel_does_not_look_at_is_refused_on_the_command_line(self):
         for given, output in (
-            (["--bins-db", "3,4"], "--bins-db with --channel jakes; valid: with --channel static"),
+            (
+                ["--bins-db", "3,4"],
+                "--bins-db is given with --channel jakes; valid: with --channel static",
+            ),
             (
                 ["--channel", "static", "--speed-kmh", "3"],
-                "--speed-kmh with --channel static; valid: with a channel that moves",
+                "--speed-kmh is given with --channel static; valid: with a channel that moves",
             ),
             (
                 ["--channel", "awgn", "--speed-kmh", "3"],
-                "--speed-kmh with --channel awgn; valid: with a channel that moves",
+                "--speed-kmh is given with --channel awgn; valid: with a channel that moves",
             ),
         ):
             with self.assertRaisesRegex(BadInput, f"^{output}$"):
                 options.parse_emulate(given)
         self.refused(
-            "^--speed-kmh with --channel awgn; valid: with a channel that moves$",
+            "^--speed-kmh is given with --channel awgn; valid: with a channel that moves$",
             "--speed-kmh",
             "3",
         )
@@ -474,8 +477,8 @@ class Options(unittest.TestCase):
             emulate,
         )
         self.assertIn(
-            "--retry-limit X maximum number of attempts to send a WLAN frame; 0: 7, or 4 after an RTS;"
-            " 0..255 attempts (default 0)",
+            "--retry-limit X maximum number of attempts to send a WLAN frame; 0: 7, or 4 after an"
+            " RTS; 0..255 attempts (default 0)",
             emulate,
         )
         self.assertNotIn("a name, or a file", emulate + output("demo"))
@@ -492,7 +495,8 @@ class Options(unittest.TestCase):
             output("station", "terminal"),
         )
         self.assertIn(
-            "--wired-delay-ms X delay of the wired network in each direction; 0..60000 ms (default 10)",
+            "--wired-delay-ms X delay of the wired network in each direction; 0..60000"
+            " ms (default 10)",
             output("bridge"),
         )
         self.assertIn(

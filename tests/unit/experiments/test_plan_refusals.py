@@ -358,7 +358,7 @@ class Refused(unittest.TestCase):
 
     def test_a_point_that_leaves_a_varied_setting_open_is_refused(self):
         self.refused(
-            "does not say modulation",
+            "has no value for modulation",
             SMALL.replace("grid: {channel: jakes, modulation: [1, 2]}", "").replace(
                 "grid:\n  channel: [jakes, winner]\n  modulation: [adaptive, 1, 2, 3]",
                 "grid:\n  - {channel: jakes, modulation: 1}\n  - {channel: winner}",

@@ -43,7 +43,7 @@ class Progress:
 def check_congestion_control(wanted: str) -> None:
     there = pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     if wanted not in there:
-        raise BadInput(f"--tcp-cc {wanted}: this kernel has {', '.join(there)}")
+        raise BadInput(f"--tcp-cc is {wanted}; valid: what this kernel has, {', '.join(there)}")
 
 
 def take_over(cell: Cell, progress: Callable[[str], None]) -> None:

@@ -29,7 +29,7 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
   plot FILE.h5 -o FILE.png     plot a trace: heat map, fading spectrum, distribution, level
   import FILE -o FILE.h5       make a trace from a log of SNRs in dB: CSV of any dialect, JSON lines
   export FILE.h5 --csv|--mahimahi|--kaunet FILE
-  record -o FILE.h5            record a trace from the receiver of a running cell (demo --keep, emulate --keep)
+  record -o FILE.h5            record a trace in a running cell (demo or emulate --keep)
 
 openwip channel COMMAND --help says more."""
 

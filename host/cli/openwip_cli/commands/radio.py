@@ -24,8 +24,8 @@ from .radio_program import asked, parsed, radio_parser, transmit_options
 USAGE = """usage: ./openwip radio COMMAND [--radio ARGS] [--json[=FILE]] [OPTIONS]
 
   list        list the devices that UHD finds, and the software radio
-  probe       check a device's clocks, rates, ranges, sensors, time and calibration, with a finding for each
-  levels      measure noise floor, DC offset and clipping; with --tone, which transmits, image and leakage too
+  probe       check a device: clocks, rates, ranges, sensors, time and calibration
+  levels      measure noise floor, DC offset, clipping; with --tone (transmits) image and leakage
   spectrum    measure the spectrum of what is received, and draw it (--out FILE.png)
 
 --radio: UHD device arguments, such as type=b200 (without: the first radio found); type=vusrp is a software one that hears itself.

@@ -186,7 +186,9 @@ def options_of(
         ("bins_db", model != "static", "--channel static"),
     ):
         if unused and getattr(given, f"channel.{key}", None) is not None:
-            raise BadInput(f"--{key.replace('_', '-')} with --channel {model}; valid: with {with_}")
+            raise BadInput(
+                f"--{key.replace('_', '-')} is given with --channel {model}; valid: with {with_}"
+            )
     return Options(
         scenario,
         given.json,
@@ -407,7 +409,8 @@ def parse_emulate(arguments: list[str]) -> Options:
     given = parser.parse_args(arguments)
     if given.generator and given.time != "real":
         raise BadInput(
-            f"--generator with --time {given.time}, but the generator makes packets without TCP;"
+            f"--generator is given with --time {given.time}, but the generator makes packets"
+            " without TCP;"
             " valid: one of the two"
         )
     if given.generator or given.time != "real":
@@ -421,14 +424,16 @@ def parse_emulate(arguments: list[str]) -> Options:
                 )
         if given.pacing_limit_ms is not None:
             raise BadInput(
-                f"--pacing-limit-ms with {beside}, which does not follow the wall clock; valid:"
+                f"--pacing-limit-ms is given with {beside}, which does not follow the wall"
+                " clock; valid:"
                 " with"
                 " --time real"
             )
     for flag, words, clock in (("--sysctl", given.sysctl, "virtual"), ("--tcp", given.tcp, "ns3")):
         if words and given.time != clock:
             raise BadInput(
-                f"{flag} {words[0]} with --time {given.time}, whose TCP has no such setting;"
+                f"{flag} {words[0]} is given with --time {given.time}, whose TCP has no such"
+                " setting;"
                 " valid: --time"
                 f" {clock}"
             )
