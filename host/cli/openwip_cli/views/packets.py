@@ -227,8 +227,8 @@ def main(arguments: list[str], _places: Places) -> int:
         Integer(0, 4095),
         metavar="SN",
         help=(
-            "with a UMTS link: show only packets of which a part is in the RLC PDU with"
-            " this number, counted in each direction from the start of this command"
+            "with a UMTS link: from now on, show only packets of which a part is in the RLC"
+            " PDU with this sequence number; each direction numbers its PDUs separately"
         ),
     )
     p.value(
