@@ -55,8 +55,9 @@ std::vector<int> checked_bins(const std::vector<int>& bins) {
     if (bins.empty()) return all;
     for (std::size_t i = 0; i < bins.size(); ++i)
         if (bins[i] < 0 || bins[i] >= ::wip::nof_bins || (i > 0 && bins[i] <= bins[i - 1]))
-            throw std::invalid_argument("bins: " + std::to_string(bins[i]) +
-                                        ": valid are indexes 0 .. 24, ascending");
+            throw std::invalid_argument(
+                "bins: " + std::to_string(bins[i]) +
+                " is out of order or outside 0 .. 24; valid: ascending indexes 0 .. 24");
     return bins;
 }
 

@@ -28,7 +28,8 @@ public:
         if (nof_slots > 0) config.most = sample_count(nof_slots * slot_samples);
         {
             const auto holding = hold_recording();
-            if (recorder_ || starting_) throw bad_input("a recording is running already");
+            if (recorder_ || starting_)
+                throw bad_input("a recording is running already; valid: stop it first");
             starting_ = true;
         }
         std::unique_ptr<iq::sample_recorder> made;
@@ -60,7 +61,7 @@ public:
             const auto holding = hold_recording();
             ended = std::move(recorder_);
         }
-        if (!ended) throw bad_input("no recording is running");
+        if (!ended) throw bad_input("no recording is running; valid: start one first");
         return status_of(ended->finish());
     }
 

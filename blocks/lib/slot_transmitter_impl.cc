@@ -168,9 +168,10 @@ public:
 
     void set_burst_slots(int slots) override {
         if (slots != 0 && (!pace_ || slots < 2 || slots > 1500))
-            throw std::invalid_argument("slots: " + std::to_string(slots) +
-                                        " is neither 0 (bursts end with their stretch) nor, with a"
-                                        " lead, 2 .. 1500");
+            throw std::invalid_argument(
+                "slots: " + std::to_string(slots) +
+                " is neither 0 (a burst ends with its run of slots) nor, with a"
+                " lead, 2 .. 1500");
         stretch_.set_burst(::wip::slot_count(slots));
     }
 

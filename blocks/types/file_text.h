@@ -25,7 +25,7 @@ inline std::string file_text(const std::string& path) {
     if (in.bad() || (in.fail() && !in.eof())) throw bad_input(path + ": cannot be read");
     text.resize(static_cast<std::size_t>(in.gcount()));
     if (text.size() > largest_file_text)
-        throw bad_input(path + ": more than 1 MiB is not a configuration");
+        throw bad_input(path + ": the file is too large for a configuration; valid: up to 1 MiB");
     return text;
 }
 

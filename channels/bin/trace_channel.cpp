@@ -35,7 +35,7 @@ void copy_row(const std::vector<trace_row>& rows, slot s, std::span<float, nof_b
 
 trace_channel::trace_channel(std::vector<trace_row> snr_db, std::vector<trace_row> predicted_snr_db)
     : snr_(to_linear(std::move(snr_db))), predicted_(to_linear(std::move(predicted_snr_db))) {
-    if (snr_.empty()) throw std::invalid_argument("trace: no slots");
+    if (snr_.empty()) throw std::invalid_argument("trace: it has no slots; valid: one or more");
     if (!predicted_.empty() && predicted_.size() != snr_.size())
         throw std::invalid_argument("trace: " + std::to_string(predicted_.size()) +
                                     " rows of predictions: valid is " +

@@ -38,7 +38,9 @@ snr_source fading(const channel_config& c, db mean, std::uint64_t seed, int user
     f.purpose = static_cast<std::uint32_t>(user);
     snr_source s;
     auto channel = std::make_unique<bin_model::fading_channel>(f);
-    if (!c.prediction_nmse) throw std::invalid_argument("prediction_nmse: it is no trace");
+    if (!c.prediction_nmse)
+        throw std::invalid_argument(
+            "prediction_nmse is trace, and the channel is not a trace; valid: a number");
     if (*c.prediction_nmse == 0)
         s.prediction = std::make_unique<bin_model::perfect_prediction>(*channel);
     else

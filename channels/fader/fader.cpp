@@ -71,8 +71,8 @@ fader::fader(const fader_setup& setup, std::vector<fading_radio*> radios)
       out_(static_cast<std::size_t>(setup.chunk)),
       stations_(setup.mix) {
     if (setup.delay < 2 * setup.chunk)
-        throw std::invalid_argument("delay of " + std::to_string(setup.delay) +
-                                    " samples; valid: at least two pieces, " +
+        throw std::invalid_argument("fader delay is " + std::to_string(setup.delay) +
+                                    " samples; valid: at least twice the piece size, " +
                                     std::to_string(2 * setup.chunk));
     for (const auto& p : setup.mix.paths) {
         sends_[p.from] = true, hears_[p.to] = true;

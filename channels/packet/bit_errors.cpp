@@ -77,7 +77,9 @@ int bit_error_pattern::apply(std::span<std::uint8_t> bytes) noexcept {
 
 bit_error_port::bit_error_port(const bit_error_config& config, spared spared_bytes, sink next)
     : pattern_(config), spared_bytes_(std::move(spared_bytes)), next_(std::move(next)) {
-    if (!spared_bytes_ || !next_) throw std::invalid_argument("bit_error_port: functions missing");
+    if (!spared_bytes_ || !next_)
+        throw std::invalid_argument(
+            "bit_error_port: spared_bytes or next is empty; valid: two functions");
 }
 
 void bit_error_port::deliver(std::span<const std::uint8_t> packet) {

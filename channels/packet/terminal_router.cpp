@@ -39,8 +39,11 @@ terminal_router::terminal_router(const std::vector<std::string>& terminals,
                                  const std::vector<address6>& terminals6)
     : addresses6_(terminals6) {
     if (!terminals6.empty() && terminals6.size() != terminals.size())
-        throw std::invalid_argument("terminals: IPv6 addresses of some of them");
-    if (terminals.empty()) throw std::invalid_argument("terminals: there is none");
+        throw std::invalid_argument(
+            "terminals: only some have an IPv6 address; valid: all of them, or none");
+    if (terminals.empty())
+        throw std::invalid_argument(
+            "terminals: the list of addresses is empty; valid: one address or more");
     if (terminals.size() == 1) {  // it gets everything, whatever its address
         addresses_.push_back(0);
         return;

@@ -61,8 +61,9 @@ channel_config realise(const channel_definition& d, const channel_choice& choice
                                              " of channel " + d.name + ": valid is 0 to " +
                                              std::to_string(d.nof_users() - 1)));
     if (d.own_motion() && (choice.speed_kmh || choice.doppler_hz))
-        throw std::invalid_argument(one_line("a speed for channel " + d.name +
-                                             ": valid: none, it moves by its own definition"));
+        throw std::invalid_argument(
+            one_line("a speed is given for channel " + d.name +
+                     ", which moves by its own definition; valid: no speed"));
     if (d.train)
         c.movement.path = *d.train;
     else if (d.random_users)

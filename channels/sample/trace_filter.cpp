@@ -29,7 +29,8 @@ float mean_db(float begin, float middle, float end) {
 }  // namespace
 
 trace_filter::trace_filter(const trace_config& config) : config_(config) {
-    if (!config_.rows || config_.rows->empty()) throw std::invalid_argument("trace: no slots");
+    if (!config_.rows || config_.rows->empty())
+        throw std::invalid_argument("trace: it has no slots; valid: one or more");
     for (std::size_t t = 0; t < config_.rows->size(); ++t)
         for (const float v : (*config_.rows)[t])
             if (!(v >= lowest_snr_db && v <= highest_snr_db))

@@ -80,8 +80,9 @@ fader_config translate(const config::settings& s, const air::read_trace_fn& read
     c.setup.chunk = v.fader.piece_samples;
     c.setup.delay = v.fader.delay_samples;
     if (c.setup.delay < 2 * c.setup.chunk)
-        throw s.refuse(name::fader_delay_samples, "not valid; expected at least two pieces, " +
-                                                      std::to_string(2 * c.setup.chunk));
+        throw s.refuse(name::fader_delay_samples,
+                       "not valid; expected at least twice fader.piece_samples, " +
+                           std::to_string(2 * c.setup.chunk));
     c.name = v.air.name;
     c.control = v.air.control;
     c.user = v.air.user;

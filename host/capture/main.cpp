@@ -225,7 +225,8 @@ int run(arguments& a) {
     reading from(a, signals);
     if (a.pcap && a.only.empty())
         throw bad_input(
-            "--pcap without --only, of which pcap has one; valid: --only ip, or frames");
+            "--pcap is given without --only, and a pcap file holds one kind of packet; valid: "
+            "--only ip, or --only frames");
     capture_file file(a.file, signals, a.pcap);
     std::ifstream end_file(a.end_file);        // root's, perhaps
     wip::capture::capture c(a.options, file);  // writes the head, with which the file gets its name

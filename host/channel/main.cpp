@@ -154,7 +154,8 @@ int write(write_config c) {
         kept = got - whole * width;
         if (got < rows.size()) {
             if (kept > 0 || std::ferror(stdin))
-                throw std::invalid_argument("standard input ends within a row");
+                throw std::invalid_argument(
+                    "standard input ends within a row of SNRs; valid: whole rows");
             break;
         }
     }

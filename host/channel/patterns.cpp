@@ -125,7 +125,8 @@ pattern_sizes mahimahi(const pattern_config& c) {
         }
     });
     if (opportunities == 0)
-        throw std::invalid_argument(c.trace + ": carries less than one packet of 1500 bytes");
+        throw std::invalid_argument(c.trace +
+                                    ": the trace carries less than one packet of 1500 bytes");
     // mm-link begins again after the last line, so the last line tells the period: an outage at the
     // end is in the file only if an opportunity ends it.
     if (last_ms < period_ms) {

@@ -91,7 +91,7 @@ struct walker {
 void settings::merge_yaml(const std::string& document, const std::string& origin,
                           bool runtime_only) {
     if (document.size() > largest_file_text)
-        throw error(origin + ": more than 1 MiB is not a configuration");
+        throw error(origin + ": the file is too large for a configuration; valid: up to 1 MiB");
     if (!runtime_only) file_ = origin;
     walker found{origin};
     for (const auto& k : *table_) {

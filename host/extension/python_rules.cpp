@@ -126,8 +126,9 @@ py::object class_of(const std::string& argument) {
             if (py::isinstance<py::type>(value) &&
                 py::str(value.attr("__module__")).equal(py::str(stem)))
                 there += (there.empty() ? "" : ", ") + py::str(key).cast<std::string>();
-        throw std::invalid_argument(file + " has no class " + name + "; valid: " +
-                                    (there.empty() ? "a class, and it has none" : there));
+        throw std::invalid_argument(
+            file + " has no class " + name + "; valid: " +
+            (there.empty() ? "a file that defines the class (it defines none)" : there));
     }
     return module.attr(name.c_str());
 }

@@ -29,13 +29,14 @@ std::string names_of(std::span<const end> ends) {
 
 int run(std::string_view wanted, std::string_view text) {
     const plan p = read_plan(text);
-    if (p.flows.empty()) throw std::invalid_argument("flows is empty; valid: one flow");
+    if (p.flows.empty())
+        throw std::invalid_argument("the plan has no flow in flows; valid: one or more");
     const flow& f = p.flows.front();
     const auto ends = ends_of(f.kind);
     const auto found = std::ranges::find(ends, wanted, &end::name);
     if (found == ends.end())
-        throw std::invalid_argument("END is " + std::string(wanted) + " of kind " + f.kind +
-                                    "; valid: " + names_of(ends));
+        throw std::invalid_argument("END is " + std::string(wanted) + " for a flow of kind " +
+                                    f.kind + "; valid: " + names_of(ends));
     const std::string failed = run_end(p, f, *found, STDOUT_FILENO, [] {
         std::puts("ready");
         std::fflush(stdout);

@@ -90,7 +90,8 @@ plan read_plan(std::string_view text, std::size_t sides) {
     try {
         given = json::parse(text);
     } catch (const json::parse_error& e) {
-        throw std::invalid_argument("the plan is no JSON: " + std::string(e.what()));
+        throw std::invalid_argument("the plan of the traffic flows is not valid JSON: " +
+                                    std::string(e.what()));
     }
     const json schema = json::parse(schema_text);
     schema_check(schema).check(given, "plan");

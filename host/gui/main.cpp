@@ -126,24 +126,28 @@ int main(int argc, char** argv) {
                  "./openwip monitor"};
     app.add_option("--name", options.cell, "name of the cell (default: the one that runs)");
     app.add_option("--connect", connect,
-                   "a cell that listens, tcp://HOST:PORT; or each of its telemetry sockets, "
-                   "SOURCE=ENDPOINT")
+                   "cell on another machine, tcp://HOST:PORT of its --listen; or each of its "
+                   "telemetry sockets as SOURCE=ENDPOINT")
         ->delimiter(',');
-    app.add_option("--control", control, "its control sockets, SOURCE=ENDPOINT")->delimiter(',');
-    app.add_option("--keys", key_folder, "folder with server.public and client.key of that cell");
+    app.add_option("--control", control,
+                   "control sockets of the cell at --connect, each as SOURCE=ENDPOINT")
+        ->delimiter(',');
+    app.add_option("--keys", key_folder,
+                   "folder with server.public and client.key of the cell at --connect");
     app.add_option("--server-key", server_key,
                    "instead of --keys: public key of the cell (CURVE, Z85)");
     app.add_option("--key-file", key_file,
-                   "and a file with our own: public-key: KEY, secret-key: KEY");
-    app.add_option("--record", wanted.record, "write a run record");
-    app.add_option("--replay", wanted.replay, "show a run record");
+                   "with --server-key: file with the keys of this monitor, as lines public-key: "
+                   "KEY and secret-key: KEY");
+    app.add_option("--record", wanted.record, "write a run record into this file");
+    app.add_option("--replay", wanted.replay, "show the run record in this file instead of a cell");
     app.add_option("--screenshots", wanted.screenshots,
                    "save every view as PNG and CSV into this folder, then end");
     app.add_option("--words", wanted.words,
-                   "what the window says, twice a second as JSON into this file");
+                   "write the texts of the window as JSON into this file, twice a second");
     app.add_option("--after", wanted.after_s, "seconds until the screenshots (default 5)")
         ->check(CLI::Range(0.1, 86400.0));
-    app.add_option("--size", wanted.size, "of the window (default 1600x900)");
+    app.add_option("--size", wanted.size, "size of the window (default 1600x900)");
     return wip::config::with_command_line(app, argc, argv, program, [&] {
         use_endpoints(connect, control, options);
         options.keys = read_keys(key_folder, server_key, key_file);

@@ -245,7 +245,8 @@ void main_window::record(const QString& path) {
     Q_EMIT recording_changed(false);
     if (path.isEmpty()) return;
     if (session_.replaying())
-        throw bad_input((path + ": a replay is not recorded, it is a recording").toStdString());
+        throw bad_input(
+            (path + ": a replay cannot be recorded, as it is a recording already").toStdString());
     writer_ = std::make_unique<record_writer>(path, session_.cell());
     session_.set_tap([this](const raw_message& m) { writer_->write(m); });
     Q_EMIT recording_changed(true);

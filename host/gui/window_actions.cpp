@@ -79,7 +79,7 @@ void main_window::add_file_actions(QMenu* menu) {
                 return;
             }
             if (session_.replaying())
-                throw bad_input("A replay is not recorded, it is a recording");
+                throw bad_input("A replay cannot be recorded, as it is a recording already");
             const QString path =
                 QFileDialog::getSaveFileName(this, "Run record", name_with_time("run", ".h5"));
             if (!path.isEmpty()) record(path);

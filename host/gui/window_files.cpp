@@ -11,7 +11,9 @@ namespace wip::gui {
 
 void save_picture(QWidget* of, const QString& path) {
     if (!of->grab().save(path, "PNG"))
-        throw bad_input((path + ": the picture cannot be written").toStdString());
+        throw bad_input(
+            (path + ": the picture cannot be written; valid: a file in a writable folder")
+                .toStdString());
 }
 
 void save_table(const view& of, const QString& path) {

@@ -97,7 +97,8 @@ void read_trace_of(const config::settings& s, const config::paths_entry& v, path
                        "not valid; expected off with a trace, which has its own");
     const double unit = unit_snr_db(s, v, path, c);
     try {
-        if (!traces.read) throw bad_input("no traces are played here");
+        if (!traces.read)
+            throw bad_input("this program plays no SNR traces; valid: a channel definition");
         path.trace = {traces.read(path.request.model, traces.user), unit};
         const sample_model::trace_filter checked(*path.trace);
     } catch (const std::exception& e) {

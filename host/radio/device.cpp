@@ -59,12 +59,12 @@ station_rate set_rate(usrp& radio, side s) {
     auto divider = static_cast<long>(clock / wanted);
     if (divider > 1) divider -= divider % 2;
     if (divider < 1)
-        throw bad_input("its clock is " + std::to_string(clock / 1e6) +
-                        " MHz; needed is 7.68 MHz or more");
+        throw bad_input("the clock of the radio is " + std::to_string(clock / 1e6) +
+                        " MHz; valid: 7.68 MHz or more");
     const double hz = clock / static_cast<double>(divider);
     if (const double got = ask(hz); std::abs(got - hz) > 1)
-        throw bad_input("sample rate is " + std::to_string(got / 1e6) +
-                        " MS/s; needed is 7.68, or " + std::to_string(hz / 1e6));
+        throw bad_input("the sample rate of the radio is " + std::to_string(got / 1e6) +
+                        " MS/s; valid: 7.68, or " + std::to_string(hz / 1e6));
     return {clock, hz, true};
 }
 

@@ -98,7 +98,10 @@ double power_at(std::span<const cf32> in, double frequency) {
             sum += wide(in[at + n]) * window()[n] * phasor.next();
         total += std::norm(sum);
     }
-    if (blocks == 0) throw bad_input("fewer samples than a tone is measured over");
+    if (blocks == 0)
+        throw bad_input(
+            "there are fewer samples than the measurement of a tone needs; valid: a longer "
+            "--duration");
     return total / static_cast<double>(blocks);
 }
 

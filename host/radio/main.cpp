@@ -56,7 +56,8 @@ struct opened {
 
 opened prepared(const usrp::sptr& radio, side s, const tuning& wish) {
     if ((s == side::receive ? radio->get_rx_num_channels() : radio->get_tx_num_channels()) == 0)
-        throw bad_input(s == side::receive ? "it has no receiver" : "it has no transmitter");
+        throw bad_input(s == side::receive ? "the radio has no receiver"
+                                           : "the radio has no transmitter");
     const station_rate rate = set_rate(*radio, s);
     return {radio, s, rate, tune(*radio, s, wish)};
 }

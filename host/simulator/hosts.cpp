@@ -20,7 +20,8 @@ namespace {
 flow::plan read(const std::string& file, std::size_t sides) {
     std::ifstream in(file);
     std::ostringstream text;
-    if (!(text << in.rdbuf())) throw std::invalid_argument("there is no plan " + file);
+    if (!(text << in.rdbuf()))
+        throw std::invalid_argument("the plan of the traffic flows cannot be read: " + file);
     return flow::read_plan(text.str(), sides);
 }
 

@@ -25,7 +25,9 @@ void traffic::add(const flow::flow& f) {
     const double start = f.start_s.value_or(0);
     const place &from = side(f.from), &to = side(f.to);
     if (f.kind == "bulk" && f.whole)
-        throw std::invalid_argument("whole is true with ns-3; valid: false");
+        throw std::invalid_argument(
+            "flow setting whole is true with --time ns3, which drops what arrives after the end; "
+            "valid: false");
     if (f.kind == "bulk" || f.kind == "transfer") {
         add_both<tcp_sender, tcp_receiver>(tcp_flow{f.number, from, to, start, f.seconds, f.bytes,
                                                     f.congestion_control, f.buffer_kb,

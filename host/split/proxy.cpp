@@ -100,7 +100,8 @@ void ask_kernel(const proxy_config& c) {
 proxy::proxy(const proxy_config& config) : config_(config), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
     if (!epoll_.valid()) fail("epoll");
     if (config.ports.empty() || config.connections < 1 || config.buffer_bytes < 1)
-        throw std::invalid_argument("split: neither ports, connections nor buffer may be 0");
+        throw std::invalid_argument(
+            "split: ports, connections or buffer is 0; valid: one or more of each");
     ask_kernel(config);
     if (config.connect_namespace >= 0) {
         home_ = descriptor(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));

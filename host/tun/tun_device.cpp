@@ -185,7 +185,9 @@ tun_device::tun_device(const tun_settings& s) : name_(s.name) {
     const auto p = parse_prefix(s.address);
     const auto p6 = parse_prefix(s.address6);
     if (!check_interface_name(s.name).empty() || !p || p6.has_value() == s.address6.empty())
-        throw std::invalid_argument("tun_device: name or address not checked");
+        throw std::invalid_argument(
+            "tun_device: the interface name or an address is not valid; valid: as "
+            "check_interface_name() and parse_prefix() accept");
     fd_ = open_device(s);
     try {
         ifreq r = request_for(s.name);

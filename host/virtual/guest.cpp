@@ -167,7 +167,8 @@ void set_up(const std::string& name, const std::string& address, int prefix) {
 void network::add_side(const std::string& address) {
     const std::string name = "eth" + std::to_string(sides());
     const std::size_t slash = address.find('/');
-    if (slash == std::string::npos) throw bad_input("side " + address + "; valid: ADDRESS/PREFIX");
+    if (slash == std::string::npos)
+        throw bad_input("network side is " + address + "; valid: ADDRESS/PREFIX");
     if (::unshare(CLONE_NEWNET) != 0) fail("unshare");
     spaces_.push_back(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
     if (!leave()) fail("setns");

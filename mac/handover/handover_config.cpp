@@ -132,8 +132,9 @@ planned_move move_of(std::string_view item, const std::vector<network>& networks
 
 void check_rows(const std::vector<std::vector<double>>& matrix, std::size_t order) {
     if (matrix.size() != order)
-        throw std::invalid_argument(std::to_string(matrix.size()) +
-                                    " rows: valid: " + std::to_string(order));
+        throw std::invalid_argument(
+            std::to_string(matrix.size()) +
+            " rows in a transition matrix; valid: " + std::to_string(order));
     for (const auto& row : matrix) {
         double sum = 0;
         bool in_range = row.size() == order;
@@ -142,9 +143,9 @@ void check_rows(const std::vector<std::vector<double>>& matrix, std::size_t orde
             sum += p;
         }
         if (!in_range || std::abs(sum - 1) > 1e-6)
-            throw std::invalid_argument("a row has the sum " + wip::text_of(sum) +
-                                        ": valid: rows of " + std::to_string(order) +
-                                        " probabilities 0..1 whose sum is 1");
+            throw std::invalid_argument(
+                "a row of a transition matrix has the sum " + wip::text_of(sum) +
+                "; valid: rows of " + std::to_string(order) + " probabilities 0..1 whose sum is 1");
     }
 }
 
@@ -201,9 +202,10 @@ std::vector<planned_move> plan_of(std::string_view text, const std::vector<netwo
 std::vector<std::vector<double>> matrix_of(const std::vector<double>& numbers, std::size_t order) {
     if (numbers.empty()) return {};
     if (numbers.size() != order * order)
-        throw std::invalid_argument(std::to_string(numbers.size()) +
-                                    " numbers: valid: " + std::to_string(order * order) + ", " +
-                                    std::to_string(order) + " rows of " + std::to_string(order));
+        throw std::invalid_argument(
+            std::to_string(numbers.size()) +
+            " numbers of a transition matrix; valid: " + std::to_string(order * order) + ", " +
+            std::to_string(order) + " rows of " + std::to_string(order));
     std::vector<std::vector<double>> rows;
     for (auto at = numbers.begin(); at != numbers.end(); at += static_cast<std::ptrdiff_t>(order))
         rows.emplace_back(at, at + static_cast<std::ptrdiff_t>(order));
@@ -216,9 +218,9 @@ std::vector<std::vector<std::vector<double>>> state_chains_of(
     std::size_t all = 0;
     for (const auto& n : networks) all += n.states.size() * n.states.size();
     if (numbers.size() != all)
-        throw std::invalid_argument(std::to_string(numbers.size()) +
-                                    " numbers: valid: " + std::to_string(all) +
-                                    ", the rows of a matrix of the states of each network");
+        throw std::invalid_argument(
+            std::to_string(numbers.size()) + " numbers of a transition matrix; valid: " +
+            std::to_string(all) + ", the rows of a matrix of the states of each network");
     std::vector<std::vector<std::vector<double>>> chains;
     auto at = numbers.begin();
     for (const auto& n : networks) {
@@ -236,7 +238,9 @@ void check_network_chain(const handover_config& c) {
 void check_state_chains(const handover_config& c) {
     if (c.state_chains.empty()) return;
     if (c.state_chains.size() != c.networks.size())
-        throw std::invalid_argument("valid: a matrix for each network");
+        throw std::invalid_argument(
+            "the number of state matrices differs from the number of networks; valid: one for "
+            "each");
     for (std::size_t n = 0; n < c.networks.size(); ++n)
         check_rows(c.state_chains[n], c.networks[n].states.size());
 }

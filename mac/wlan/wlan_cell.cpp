@@ -72,7 +72,8 @@ void wlan_cell::reconfigure(const wlan_config& config) {
     if (config.stations != config_.stations || config.hops != config_.hops ||
         config.queue_packets != config_.queue_packets || config.seed != config_.seed)
         throw std::invalid_argument(
-            "stations, hops, queue_packets and seed cannot change in a running cell");
+            "stations, hops, queue_packets and seed cannot change in a running WLAN cell; valid: "
+            "the values of its start");
     config_ = config;
     times_ = config.times();
 }

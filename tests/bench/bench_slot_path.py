@@ -63,7 +63,7 @@ def parse(arguments: list[str]) -> Any:
         Integer(1, 100),
         metavar="N",
         default=3,
-        help="runs of each build, 1..100 (default 3)",
+        help="number of runs of each build, 1..100 (default 3)",
     )
     p.value(
         "--duration",
@@ -71,20 +71,20 @@ def parse(arguments: list[str]) -> Any:
         was="--seconds",
         metavar="S",
         default=4.0,
-        help="measured of each run, 1..600 (default 4)",
+        help="measured part of each run, 1..600 (default 4)",
     )
     p.add_argument(
         "--against",
         metavar="TREE",
-        help="another checkout that is built (TREE/openwip, TREE/build)",
+        help="another built checkout to compare with, which has TREE/openwip and TREE/build",
     )
     p.add_argument(
         "--catch-up",
         action="store_true",
-        help="also stop the medium, and see how fast it catches up",
+        help="also stop the medium for a while, and measure how fast it catches up with real time",
     )
     p.json("all results", was_a_word=True)
-    p.add_argument("demo", nargs="*", help="options of the demo, after --")
+    p.add_argument("demo", nargs="*", help="options for ./openwip demo, which stand after --")
     given = p.parse_args(arguments)
     if (
         given.against is not None

@@ -512,28 +512,28 @@ def measured(arguments):
     p.add_argument(
         "--all",
         action="store_true",
-        help="every point and many trials (minutes; default: a short set)",
+        help="measure every point with many trials, which takes minutes (default: a short set)",
     )
     p.add_argument(
-        "-o", "--out", metavar="DIR", help=f"folder for CSV and PNG (default: {RESULTS})"
+        "-o", "--out", metavar="DIR", help=f"folder for the CSV and PNG files (default: {RESULTS})"
     )
     p.add_argument(
         "--only",
         metavar="CURVE",
         action="append",
         choices=sorted(TRIALS),
-        help="only this curve (may be repeated)",
+        help="measure only this curve; may be repeated",
     )
     p.add_argument(
         "--trials",
         type=float,
         default=1,
         metavar="X",
-        help="X times the usual number of trials (default 1)",
+        help="factor on the usual number of trials (default 1)",
     )
     p.add_argument("--seed", type=int, default=1)
     p.add_argument(
-        "--jobs", type=int, default=1, help="curves measured at the same time (default 1)"
+        "--jobs", type=int, default=1, help="number of curves measured at the same time (default 1)"
     )
     p.json("the results")
     p.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")

@@ -145,7 +145,7 @@ class Options(unittest.TestCase):
             ),
             (
                 ["--link", "umts", "--wired-loss", "0.1"],
-                "--wired-loss with --link umts, .*; valid: with --split-tcp",
+                "--wired-loss is given with --link umts, .*; valid: with --split-tcp",
             ),
         ):
             with self.assertRaisesRegex(BadInput, f"^{output}$"):
@@ -165,20 +165,23 @@ class Options(unittest.TestCase):
 
     def test_what_the_channel_does_not_look_at_is_refused_on_the_command_line(self):
         for given, output in (
-            (["--bins-db", "3,4"], "--bins-db with --channel jakes; valid: with --channel static"),
+            (
+                ["--bins-db", "3,4"],
+                "--bins-db is given with --channel jakes; valid: with --channel static",
+            ),
             (
                 ["--channel", "static", "--speed-kmh", "3"],
-                "--speed-kmh with --channel static; valid: with a channel that moves",
+                "--speed-kmh is given with --channel static; valid: with a channel that moves",
             ),
             (
                 ["--channel", "awgn", "--speed-kmh", "3"],
-                "--speed-kmh with --channel awgn; valid: with a channel that moves",
+                "--speed-kmh is given with --channel awgn; valid: with a channel that moves",
             ),
         ):
             with self.assertRaisesRegex(BadInput, f"^{output}$"):
                 options.parse_emulate(given)
         self.refused(
-            "^--speed-kmh with --channel awgn; valid: with a channel that moves$",
+            "^--speed-kmh is given with --channel awgn; valid: with a channel that moves$",
             "--speed-kmh",
             "3",
         )
@@ -469,10 +472,13 @@ class Options(unittest.TestCase):
 
         emulate = output("emulate")
         self.assertIn(
-            "--down-kbps X rate; 0: the profile's; 0|1..20000 kbit/s (default 0)", emulate
+            "--down-kbps X downlink rate of the UMTS bearer; 0: the rate of the bearer profile;"
+            " 0|1..20000 kbit/s (default 0)",
+            emulate,
         )
         self.assertIn(
-            "--retry-limit X with a frame; 0: 7, or 4 after an RTS; 0..255 attempts (default 0)",
+            "--retry-limit X maximum number of attempts to send a WLAN frame; 0: 7, or 4 after an"
+            " RTS; 0..255 attempts (default 0)",
             emulate,
         )
         self.assertNotIn("a name, or a file", emulate + output("demo"))
@@ -489,7 +495,8 @@ class Options(unittest.TestCase):
             output("station", "terminal"),
         )
         self.assertIn(
-            "--wired-delay-ms X delay of the wired network, each way; 0..60000 ms (default 10)",
+            "--wired-delay-ms X delay of the wired network in each direction; 0..60000"
+            " ms (default 10)",
             output("bridge"),
         )
         self.assertIn(

@@ -246,7 +246,7 @@ class Supervisor(unittest.TestCase):
 
         subprocess.run(["ip", "netns", "add", self.cell.namespace("terminal")], check=True)
         try:
-            with self.assertRaisesRegex(BadInput, "is not ours"):
+            with self.assertRaisesRegex(BadInput, "was not made by OpenWIP"):
                 session.take_over(self.cell, lambda text: None)
             self.cell.remove()
             self.cell.release()

@@ -275,7 +275,8 @@ class Cabled(unittest.TestCase):
 
         refused(
             lambda c: c["fader"].update(delay_samples=2000),
-            "fader.delay_samples = 2000: not valid; expected at least two pieces, 2560",
+            "fader.delay_samples = 2000: not valid; expected at least twice"
+            " fader.piece_samples, 2560",
         )
         refused(
             lambda c: c["nodes"]["terminal"].update(radio=c["nodes"]["base"]["radio"]),

@@ -43,7 +43,7 @@ class Refusals(unittest.TestCase):
             (["--link", "hetnet", "--network-chain", "1"], "--network-chain.*--network-timer-s"),
             (
                 ["--link", "hetnet", "--wired-loss", "0.1"],
-                "--wired-loss with --link hetnet.*valid: with another link",
+                "--wired-loss is given with --link hetnet.*valid: with another --link",
             ),
             (
                 ["--link", "hetnet", "--max-dat", "3"],

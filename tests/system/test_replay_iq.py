@@ -297,7 +297,7 @@ class Replay(unittest.TestCase):
             ("--record-iq", "y"),
         ):
             self.refused(
-                f"{flag} with --replay-iq",
+                f"{flag} is given with --replay-iq",
                 "--replay-iq",
                 self.recording,
                 flag,

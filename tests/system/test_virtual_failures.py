@@ -47,7 +47,10 @@ class Refusals(unittest.TestCase):
         self.assert_refused("--mode", "validate", "--time", "virtual", "--mode", "virtual")
         for other in (("--time", "virtual"), ("--time", "ns3"), ("--generator",)):
             self.assert_refused(
-                f"--pacing-limit-ms with {' '.join(other)}, ", *other, "--pacing-limit-ms", "5"
+                f"--pacing-limit-ms is given with {' '.join(other)}, ",
+                *other,
+                "--pacing-limit-ms",
+                "5",
             )
         for clock in ("virtual", "ns3"):
             with self.assertRaisesRegex(

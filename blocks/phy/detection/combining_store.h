@@ -43,7 +43,7 @@ class basic_combining_store {
 public:
     explicit basic_combining_store(int capacity = 2048) {
         if (capacity < 4 || !std::has_single_bit(static_cast<unsigned>(capacity)))
-            throw std::invalid_argument("capacity: a power of two from 4 up");
+            throw std::invalid_argument("capacity is not valid; valid: a power of two, 4 or more");
         slots_.resize(static_cast<std::size_t>(capacity));
         copies_ = std::make_unique_for_overwrite<Copy[]>(static_cast<std::size_t>(capacity));
         for (std::uint32_t i = static_cast<std::uint32_t>(capacity); i > 0; --i)

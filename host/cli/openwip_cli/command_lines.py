@@ -338,22 +338,23 @@ def of_shell() -> list[str]:
     setup.add_argument(
         "--virtual-time",
         action="store_true",
-        help="instead: build the Linux kernel of --time virtual (docs/explanation/virtual-time.md)",
+        help="build the Linux kernel of --time virtual, and install nothing else"
+        " (docs/explanation/virtual-time.md)",
     )
     setup.add_argument(
         "--ns3",
         action="store_true",
-        help="instead: install ns-3 for --time ns3 (docs/explanation/ns3.md)",
+        help="install ns-3 for --time ns3, and nothing else (docs/explanation/ns3.md)",
     )
     setup.add_argument(
         "--notebooks",
         action="store_true",
-        help="instead: Jupyter for the notebooks (docs/notebooks/index.md)",
+        help="install Jupyter for the notebooks, and nothing else (docs/notebooks/index.md)",
     )
     setup.add_argument(
         "--campaigns",
         action="store_true",
-        help="instead: Snakemake for campaigns, with SLURM and Kubernetes"
+        help="install Snakemake for campaigns, with SLURM and Kubernetes, and nothing else"
         " (docs/how-to/campaigns.md)",
     )
     build = Parser(
@@ -377,7 +378,11 @@ def of_shell() -> list[str]:
     table = Parser(
         "switch-table", "The switch table of the adaptive modulation, computed and printed."
     )
-    table.add_argument("--header", metavar="FILE", help="write this file as a C++ header instead")
+    table.add_argument(
+        "--header",
+        metavar="FILE",
+        help="write the table as a C++ header into this file instead of printing it",
+    )
     test = Parser(
         "test",
         "Installs and builds what the tests need and runs them all; the options are ctest's.",

@@ -88,13 +88,14 @@ curve_keys read_keys(const std::string& folder, const std::string& server_key,
     curve_keys keys;
     if (!folder.empty()) {
         if (!server_key.empty() || !key_file.empty())
-            throw bad_input("--keys stands for --server-key and --key-file: give one or the other");
+            throw bad_input(
+                "--keys is given with --server-key or --key-file; valid: --keys, or the other two");
         read_key_file(folder + "/server.public", keys.server_public, nullptr);
         read_key_file(folder + "/client.key", keys.own_public, &keys.own_secret);
         return keys;
     }
     if (server_key.empty() != key_file.empty())
-        throw bad_input("--server-key and --key-file go together");
+        throw bad_input("only one of --server-key and --key-file is given; valid: both");
     if (server_key.empty()) return keys;
     if (!is_key(server_key))
         throw bad_input("--server-key is '" + server_key + "'; valid: 40 characters (Z85)");

@@ -135,7 +135,7 @@ class Content(InFolder):
                     )
         code, reported = cs.ended(cs.start(self.folder, "-o", file, "--pcap"))
         self.assertEqual(code, 2)
-        self.assertIn("--pcap without --only", reported)
+        self.assertIn("--pcap is given without --only", reported)
 
     def test_two_terminals_have_interfaces_of_their_own(self):
         one, two = small_cell(packets=3), small_cell(packets=2, user=1, seed=9)

@@ -405,7 +405,7 @@ class Installation(Case):
         (extcap / "openwip-extcap").write_text("mine")
         done = self.openwip("capture", "--install-wireshark", WIRESHARK_EXTCAP_DIR=str(extcap))
         self.assertEqual(done.returncode, 2)
-        self.assertIn("is not ours", done.stderr)
+        self.assertIn("was not made by OpenWIP", done.stderr)
         self.assertEqual((extcap / "openwip-extcap").read_text(), "mine")
 
 

@@ -114,7 +114,9 @@ class Recorded(unittest.TestCase):
     def test_a_loop_that_changes_is_said(self):
         with (
             self.cell(Terminal(lambda s: 3 + s // 120, range(100, 200))) as cell,
-            self.assertRaisesRegex(BadInput, "the loop became 4 slots in slot 120; valid: 3"),
+            self.assertRaisesRegex(
+                BadInput, "the prediction horizon became 4 slots in slot 120; valid: 3"
+            ),
         ):
             channel_record.record(cell, 30)
 

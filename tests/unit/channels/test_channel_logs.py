@@ -215,7 +215,7 @@ class Times(Folder):
             self.refused("last .* s; valid: up to 604800 s", ["1", "2", *["3"] * 300], rate)
         for rate in (0, -1, float("nan"), float("inf"), 1e7):
             self.refused("valid is more than 0, to 1e\\+06 rows a second", ["1", "2"], rate)
-        self.refused("two rows or more are valid", ["1"], 1)
+        self.refused("has fewer than two rows", ["1"], 1)
 
     def test_memory_does_not_grow_with_the_length_of_the_log(self):
         """An hour of rows a second: 540 MB of slots."""

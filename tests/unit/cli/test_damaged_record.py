@@ -71,7 +71,7 @@ class Refusals(RecordWorld):
         self.path.write_text("verdict: VALID\n")
         self.expect_refused("no run record")
         self.path.write_bytes(b"")
-        self.expect_refused("no whole run record|no run record")
+        self.expect_refused("not a complete run record|no run record")
         with h5py.File(self.path, "w") as f:
             f["x"] = 1
         self.expect_refused("no run record")

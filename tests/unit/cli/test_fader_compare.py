@@ -181,7 +181,7 @@ class Compare(unittest.TestCase):
             f.flush()
             for arguments, words in (
                 (("--listen", "tcp://192.0.2.1:7690"), "beyond this machine it needs --keys DIR"),
-                (("--keys", "x"), "--keys without --listen"),
+                (("--keys", "x"), "--keys is given without --listen"),
                 (("--listen", "192.0.2.1"), "is no address"),
                 (
                     ("--listen", "tcp://127.0.0.1:7690"),
@@ -189,7 +189,7 @@ class Compare(unittest.TestCase):
                 ),
                 (
                     ("--listen", "tcp://127.0.0.1:7690", "--keys", KEYS),
-                    "has air.control = None; valid: ipc://",
+                    "has air.control = None; valid: air.control = ipc://",
                 ),
             ):
                 with self.subTest(arguments), self.assertRaisesRegex(BadInput, words):

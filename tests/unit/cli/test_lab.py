@@ -298,8 +298,8 @@ class Files(LabWorld):
         path = world.fill_in()
         good = path.read_text()
         for text, words in (
-            ("[]", "no worksheet"),
-            ("lab: 1\nlab: 1\n", "no worksheet"),
+            ("[]", "is not a worksheet"),
+            ("lab: 1\nlab: 1\n", "is not a worksheet"),
             (good.replace("lab: 1", "lab: 2"), "lab is 2; valid here: 1"),
             (good.replace(STUDENT, ""), "valid: a name"),
             (good.replace("medium", "wet string"), "air is wet string; valid: medium, cabled"),
@@ -312,7 +312,7 @@ class Files(LabWorld):
     def test_reports_that_are_none(self):
         world = self.world(1)
         world.fill_in()
-        for run, text, words in (("a", "{", "no report"), ("b", "[]", "no report")):
+        for run, text, words in (("a", "{", "is not the report"), ("b", "[]", "is not the report")):
             report = world.folder / f"lab1-{run}.json"
             kept = report.read_text()
             report.write_text(text)

@@ -68,8 +68,8 @@ class CommandLine(unittest.TestCase):
             (["--between", "e1", "e2", "--attach", "base=if:e3"], "one of the two"),
             (["--between", "e1", "e/2"], "valid: two interfaces"),
             (["--between", "e1", "e2", "--terminals", "3"], "--terminals 3"),
-            (["--gateway", "--split-tcp", "all"], "valid: without it"),
-            (["--ipv6", "on", "--split-tcp", "all"], "valid: without it"),
+            (["--gateway", "--split-tcp", "all"], "valid: without --split-tcp"),
+            (["--ipv6", "on", "--split-tcp", "all"], "valid: without --split-tcp"),
             (["--gateway", "--generator"], "there is no cell"),
             (["--ipv6", "on", "--time", "virtual"], "there is no cell"),
         ):

@@ -266,14 +266,14 @@ class Options(unittest.TestCase):
             "--transmit-gain .*without --tone", radio.main, "levels", "--transmit-gain", "3"
         )
         self.refused("--out /nowhere/x.png", radio.main, "spectrum", "--out", "/nowhere/x.png")
-        self.refused("--receive-gain without --loop", doctor.main, "--receive-gain", "5")
+        self.refused("--receive-gain is given without --loop", doctor.main, "--receive-gain", "5")
         self.refused(
             "--gain is not an option; .*valid here: --transmit-gain, --receive-gain",
             doctor.main,
             "--gain",
             "5",
         )
-        self.refused("--duration without --loop", doctor.main, "--duration", "5")
+        self.refused("--duration is given without --loop", doctor.main, "--duration", "5")
         self.refused("not built yet", radio.main, "probe", "--radio", "type=vusrp")
 
     def test_a_refused_command_leaves_the_report_that_was_there(self):

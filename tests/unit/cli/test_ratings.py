@@ -432,7 +432,7 @@ class Refusals(Folder):
             "the study", self.refused("session", self.folder, "--subject", "3", "--dry-run")
         )
         self.assertIn(
-            "--speed without --dry-run",
+            "--speed is given without --dry-run",
             self.refused("session", self.folder, "--subject", "1", "--speed", "2"),
         )
         self.assertIn(
@@ -441,7 +441,9 @@ class Refusals(Folder):
         )
         self.assertIn("no such file", self.refused("export", f"{self.folder}3"))
         self.assertIn("no such file", self.refused("analyse", f"{self.folder}3.csv"))
-        self.assertIn("--unblind with a table", self.refused("analyse", "x.csv", "--unblind"))
+        self.assertIn(
+            "--unblind is given with a table", self.refused("analyse", "x.csv", "--unblind")
+        )
         log = made.log_of(1)
         good = {"subject": 1, "task": "page-a", "run": 1, "code": "a1", "rating": 3, "valid": True}
         for name, value, why in (

@@ -106,7 +106,7 @@ class SettingsCode(unittest.TestCase):
             ),
             (
                 "  a: {in: [macd]}\nrules:\n  - {of: [a], needs: a, why: x}\n",
-                "rule 1: valid: one of to_be and not_to_be",
+                "rule 1: to_be and not_to_be are both given or both missing; valid: one of the two",
             ),
         ):
             done, files = made("settings:\n" + entries)

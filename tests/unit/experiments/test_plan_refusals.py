@@ -56,7 +56,7 @@ class Refused(unittest.TestCase):
             (
                 "[adaptive, 1, 2, 3]",
                 "1\n  spike_s: 1",
-                "spike_at_s and spike_s: one is set; valid: both or none",
+                "only one of spike_at_s and spike_s is set; valid: both or none",
             ),
             (
                 "kind: best",
@@ -358,7 +358,7 @@ class Refused(unittest.TestCase):
 
     def test_a_point_that_leaves_a_varied_setting_open_is_refused(self):
         self.refused(
-            "does not say modulation",
+            "has no value for modulation",
             SMALL.replace("grid: {channel: jakes, modulation: [1, 2]}", "").replace(
                 "grid:\n  channel: [jakes, winner]\n  modulation: [adaptive, 1, 2, 3]",
                 "grid:\n  - {channel: jakes, modulation: 1}\n  - {channel: winner}",
@@ -454,7 +454,7 @@ class Refused(unittest.TestCase):
                 "--set umts.spikes is over spike_s",
             ),
             (["A1", "--out", "/proc/nothing"], "--out /proc/nothing: cannot be written"),
-            (["--list", "A1"], "--list with names, which it does not look at; valid: --list alone"),
+            (["--list", "A1"], "--list with names, which has no effect there; valid: --list alone"),
             (["A1", "--fast"], "unrecognized"),
         ):
             with self.subTest(arguments), self.assertRaisesRegex(BadInput, pattern):

@@ -175,7 +175,7 @@ class Program(unittest.TestCase):
             (bulk | {"to": 2}, "sender", "flows[0].to is 2; valid: 0..1"),
             (bulk | {"seconds": 0}, "sender", "flows[0].seconds is 0; valid: a number 0.001.."),
             (bulk | {"second": 1}, "sender", "flows[0].second is 1; valid: one of kind, from"),
-            (bulk, "client", "END is client of kind bulk; valid: receiver, sender"),
+            (bulk, "client", "END is client for a flow of kind bulk; valid: receiver, sender"),
         ):
             done = subprocess.run(arguments(end, wanted), capture_output=True, text=True)
             self.assertEqual(done.returncode, 2)

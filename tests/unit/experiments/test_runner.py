@@ -369,7 +369,7 @@ class Command(unittest.TestCase):
                 self.subTest(reported),
                 self.assertRaisesRegex(
                     BadInput,
-                    f"^{reported}, which it does not look at; valid:"
+                    f"^{reported}, which has no effect there; valid:"
                     f" {given[0] if given[0] != 'A1' else reported[:8]} alone$",
                 ),
             ):

@@ -271,8 +271,9 @@ TEST_F(OwnPython, WhatCannotBeLoadedIsNamed) {
     const std::string begin = "link.scheduler = python:" + at + ":A: ";
     EXPECT_EQ(of_sharing(file("class B:\n    pass\nclass C:\n    pass\n")),
               begin + at + " has no class A; valid: B, C");
-    EXPECT_EQ(of_sharing(file("import math\n")),
-              begin + at + " has no class A; valid: a class, and it has none");
+    EXPECT_EQ(
+        of_sharing(file("import math\n")),
+        begin + at + " has no class A; valid: a file that defines the class (it defines none)");
     EXPECT_EQ(of_sharing(file("class A:\n    def __init__(self, cell):\n        pass\n")),
               begin + at +
                   ": class A has no method share_bins(); valid: one that docs/how-to/extend.md "

@@ -404,7 +404,7 @@ private Q_SLOTS:
         QTest::keyClick(w.window.get(), Qt::Key_R);
         QTest::qWait(100);
         QVERIFY(!dialogues.opened() && !action->isChecked());
-        QVERIFY(w.window->statusBar()->currentMessage().contains("replay is not recorded"));
+        QVERIFY(w.window->statusBar()->currentMessage().contains("replay cannot be recorded"));
         QVERIFY_THROWS_EXCEPTION(std::runtime_error, w.window->record(folder.filePath("d.h5")));
         QVERIFY(!QFile::exists(folder.filePath("d.h5")));
         // Otherwise R asks where to; no answer, no recording.

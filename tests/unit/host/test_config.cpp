@@ -211,7 +211,7 @@ TEST(Config, AMissingFileAndAFolderAreRefused) {
     EXPECT_EQ(error_of([](settings& s) { s.merge_file("/nowhere/f.yaml"); }),
               "/nowhere/f.yaml: No such file or directory");
     EXPECT_EQ(error_of([](settings& s) { s.merge_file("/dev/zero"); }),
-              "/dev/zero: more than 1 MiB is not a configuration");
+              "/dev/zero: the file is too large for a configuration; valid: up to 1 MiB");
     EXPECT_NE(error_of([](settings& s) { s.merge_file("/tmp"); }).find("/tmp: "),
               std::string::npos);
 }

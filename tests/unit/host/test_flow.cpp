@@ -46,7 +46,7 @@ TEST(Plan, SaysWhatIsWrongWhereAndWhatIsValid) {
               "flows[0].to is 1; valid: 0..0");
     EXPECT_EQ(refusal(R"({"sides": [], "flows": []})"),
               "sides is []; valid: a list of 1..32 entries");
-    EXPECT_EQ(refusal("{").substr(0, 19), "the plan is no JSON");
+    EXPECT_EQ(refusal("{").substr(0, 19), "the plan of the tra");
 }
 
 TEST(Plan, HasAsManyPacketsOfSpeechAsIntervalsFitIn) {

@@ -75,8 +75,8 @@ class Grid:
         for p in self.points:
             if absent := self.varied - {name for name, _ in p.settings}:
                 raise BadInput(
-                    f"experiment file {self.path}: grid: {p.text()} does not say"
-                    f" {', '.join(sorted(absent))}"
+                    f"experiment file {self.path}: grid: {p.text()} has no value"
+                    f" for {', '.join(sorted(absent))}"
                 )
 
     def check_chosen(self, whose: str, chosen: Any, several: bool = False) -> None:

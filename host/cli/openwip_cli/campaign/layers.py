@@ -114,7 +114,8 @@ def check_point(file: ExperimentFile, settings: dict[str, Any], point: Point, ti
             )
     if ("spike_at_s" in both) != ("spike_s" in both):
         raise BadInput(
-            f"experiment file {file.path}: spike_at_s and spike_s: one is set; valid: both or none"
+            f"experiment file {file.path}: only one of spike_at_s and spike_s is set; valid:"
+            " both or none"
         )
     check_names(file, both, point)
     control = both.get("congestion_control")

@@ -33,14 +33,20 @@ SEATS = "openwip-experiment-run"  # of the machine
 def parser() -> Parser:
     p = Parser("experiment-run", "One run of an experiment: what campaigns start, many at a time.")
     p.add_argument(
-        "spec", metavar="SPEC", help="specification of a run: specs/KEY.json of a campaign"
+        "spec",
+        metavar="SPEC",
+        help="file with the specification of a run, specs/KEY.json of a campaign",
     )
-    p.add_argument("out", metavar="OUT", help="file to be written, whole, when the run is over")
+    p.add_argument(
+        "out",
+        metavar="OUT",
+        help="file for the result, which is written in one piece when the run is over",
+    )
     p.add_argument(
         "--with-parent",
         type=int,
         metavar="PID",
-        help="end when this process does, which has to be the one that starts it",
+        help="end when the process PID ends, which has to be the parent of this one",
     )
     return p
 

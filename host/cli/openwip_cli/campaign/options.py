@@ -36,7 +36,8 @@ def parser(command: str) -> Parser:
         "names",
         nargs="*",
         metavar="NAME",
-        help="A1 ... C2, chapter6 (these eleven), all (--list shows them), or a file of one's own",
+        help="name of an experiment (A1 ... C2; --list shows all), chapter6 for these eleven, all,"
+        " or the YAML file of an experiment of your own",
     )
     p.add_argument(
         "--quick",
@@ -48,9 +49,10 @@ def parser(command: str) -> Parser:
         choices=CLOCKS,
         default="real",
         help=(
-            "virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as"
-            " the machine can, without root (docs/explanation/virtual-time.md,"
-            " docs/explanation/ns3.md; default real)"
+            "how time passes and whose TCP runs: real (the clock and the kernel of this"
+            " machine), virtual (a Linux kernel of its own) or ns3 (the TCP of ns-3);"
+            " virtual and ns3 run as fast as the machine can and need no root"
+            " (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default real)"
         ),
     )
     p.add_argument(
@@ -90,16 +92,17 @@ def parser(command: str) -> Parser:
         metavar="N",
         default=len(placement.usable()),
         help=(
-            "cores of this machine to use (default all); runs at the same time on each:"
-            f" {PER_CORE['real']}, without its clock {PER_CORE['virtual']}"
+            "number of cores of this machine to use (default all); each of them makes"
+            f" {PER_CORE['real']} runs at the same time in real time, and"
+            f" {PER_CORE['virtual']} with --time virtual or ns3"
         ),
     )
     p.add_argument(
         "--profile",
         metavar="P",
         help=(
-            f"run elsewhere (--time virtual): {', '.join(PROFILES)}, or a folder with Snakemake's"
-            " config.yaml"
+            f"make the runs on other machines, which needs --time virtual: {', '.join(PROFILES)},"
+            " or a folder with Snakemake's config.yaml"
         ),
     )
     p.add_argument(
@@ -108,7 +111,7 @@ def parser(command: str) -> Parser:
         metavar="DIR",
         help=(
             f"folder of the results (default {RESULTS}/quick or {RESULTS}/full of the current"
-            " folder, with the time behind it where that is not the real one)"
+            " folder; with --time virtual or ns3 that word is appended, as in full-virtual)"
         ),
     )
     p.add_argument(
@@ -125,13 +128,13 @@ def parser(command: str) -> Parser:
         metavar="MIN",
         help=(
             f"minutes after which a run is ended and counts as failed (default {pool.LIMIT_MIN},"
-            f" and the time that its traffic takes {ATTEMPTS} times)"
+            f" plus {ATTEMPTS} times the duration of its traffic)"
         ),
     )
     p.add_argument(
         "--only-evaluate",
         action="store_true",
-        help="make no runs, only figures and tables of the runs that exist",
+        help="make no runs; only evaluate those that exist into figures and tables",
     )
     p.add_argument(
         "--beside",
@@ -289,7 +292,7 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
         if alone:
             if beside := [option for option in p.named_options(given) if option != flag]:
                 raise BadInput(
-                    f"{flag} with {beside[0]}, which it does not look at; valid: {flag} alone"
+                    f"{flag} with {beside[0]}, which has no effect there; valid: {flag} alone"
                 )
             return given
     if not given.names:

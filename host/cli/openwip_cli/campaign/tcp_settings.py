@@ -134,8 +134,8 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
     if work["kind"] in VIRTUAL:
         if not work["sender"]:
             raise BadInput(
-                "a sender without sysctls, which is the kernel as it is, with --time ns3; valid:"
-                " one that says what it has not"
+                "the sender has no sysctls, so it is this kernel's TCP, which --time ns3 does not"
+                " have; valid: a sender with sysctls"
             )
         window = work["window_bytes"]  # with twice as much to send from, as Linux does
         return (

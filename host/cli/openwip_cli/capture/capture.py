@@ -86,11 +86,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         ),
     )
     p.add_argument(
-        "--uninstall", action="store_true", help="remove what --install-wireshark has put there"
+        "--uninstall",
+        action="store_true",
+        help="remove from Wireshark's folders what --install-wireshark has put there",
     )
     given = p.parse_args(arguments)
     if given.install_wireshark and given.uninstall:
-        raise BadInput("--install-wireshark with --uninstall: one of them")
+        raise BadInput("--install-wireshark is given with --uninstall; valid: one of the two")
     check_only(given.only)
     if given.format == "pcap" and given.only is None:
         raise BadInput(

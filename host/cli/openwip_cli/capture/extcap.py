@@ -94,7 +94,7 @@ def cell_of(given: argparse.Namespace) -> str:
 
 def start_capture(given: argparse.Namespace) -> None:
     if not given.fifo:
-        raise BadInput("--fifo is missing: where the capture goes")
+        raise BadInput("--fifo is missing; valid: --fifo FILE, into which the capture is written")
     name = cell_of(given)
     given.only = None if given.only == "both" else given.only
     capture.check_only(given.only)
@@ -145,5 +145,8 @@ def main(arguments: list[str], _places: Places) -> int:
     elif given.capture:
         start_capture(given)
     else:
-        raise BadInput("valid: --extcap-interfaces, --extcap-dlts, --extcap-config or --capture")
+        raise BadInput(
+            "no extcap option is given; valid: --extcap-interfaces, --extcap-dlts,"
+            " --extcap-config or --capture"
+        )
     return 0

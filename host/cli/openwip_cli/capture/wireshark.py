@@ -57,7 +57,7 @@ def install(top: pathlib.Path) -> int:
     links, (profile, profile_source) = places(top)
     for link, _ in links:
         if link.exists() and not link.is_symlink():
-            raise BadInput(f"{link} exists and is not ours: remove it first")
+            raise BadInput(f"{link} exists and was not made by OpenWIP; remove it first")
     left = []
     for link, target in links:
         try:

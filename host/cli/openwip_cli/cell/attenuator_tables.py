@@ -101,7 +101,8 @@ def check_levels(channels: Sequence[int], table: bytes, most: Sequence[int]) -> 
     for column, (c, top) in enumerate(zip(channels, most)):
         if (found := max(table[column :: len(channels)])) > top:
             raise BadInput(
-                f"{found * STEP_DB:g} dB are asked of channel {c}; valid: 0 to {top * STEP_DB:g} "
+                f"{found * STEP_DB:g} dB is the level of channel {c}; valid: 0 to"
+                f" {top * STEP_DB:g} "
                 "(63.5 where two chips are in series: ./openwip attenuator set --series)"
             )
 

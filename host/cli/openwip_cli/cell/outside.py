@@ -92,15 +92,17 @@ def add_options(parser: argparse.ArgumentParser, stations: tuple[str, ...] = STA
         parser.add_argument(
             "--gateway",
             action="store_true",
-            help="give the base station a way out through this computer (docs/how-to/networks.md)",
+            help="let the base station reach other networks through this computer"
+            " (docs/how-to/networks.md)",
         )
     parser.add_argument(
         "--attach",
         metavar="STATION=netns:NAME|pid:PID|if:NAME",
         action="append",
         default=[],
-        help="put a network namespace, that of a process, or an interface of this computer behind"
-        f" a station ({' or '.join(stations)}); once for each",
+        help="connect a network namespace (by its name or by a process in it) or an interface of"
+        f" this computer to the cell through a station ({' or '.join(stations)}); may be given once"
+        " for each station",
     )
 
 
@@ -120,7 +122,7 @@ def read(given: argparse.Namespace, stations: tuple[str, ...] = STATIONS) -> Out
     between = getattr(given, "between", None)
     if between:
         if attached:
-            raise BadInput("--between with --attach; valid: one of the two")
+            raise BadInput("--between is given with --attach; valid: one of the two")
         for name in between:
             if not re.fullmatch(r"[\w.@-]{1,15}", name):
                 raise BadInput(f"--between is {name!r}; valid: two interfaces of this computer")

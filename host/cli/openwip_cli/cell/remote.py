@@ -100,7 +100,10 @@ def check_listen(listen: str | None, keys: str | None) -> "Listen | None":
     """Before anything is made. Returns (host, port, ServerKeys)."""
     if listen is None:
         if keys is not None:
-            raise BadInput("--keys without --listen: there is nothing to guard")
+            raise BadInput(
+                "--keys is given without --listen; valid: with --listen, whose ports"
+                " the keys protect"
+            )
         return None
     try:
         host, port = parse_listen(listen)

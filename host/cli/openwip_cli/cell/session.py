@@ -43,7 +43,7 @@ class Progress:
 def check_congestion_control(wanted: str) -> None:
     there = pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     if wanted not in there:
-        raise BadInput(f"--tcp-cc {wanted}: this kernel has {', '.join(there)}")
+        raise BadInput(f"--tcp-cc is {wanted}; valid: what this kernel has, {', '.join(there)}")
 
 
 def take_over(cell: Cell, progress: Callable[[str], None]) -> None:
@@ -60,7 +60,7 @@ def take_over(cell: Cell, progress: Callable[[str], None]) -> None:
     foreign = [n for n in cell.namespaces if system.namespace_exists(n)]
     if foreign:
         raise BadInput(
-            f"network namespace {foreign[0]} exists and is not ours: remove it "
+            f"network namespace {foreign[0]} exists and was not made by OpenWIP: remove it "
             f"(ip netns del {foreign[0]}) or use --name"
         )
 

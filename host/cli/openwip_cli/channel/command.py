@@ -23,13 +23,13 @@ from . import resampled
 
 USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 
-  list                         channel definitions
-  render NAME -o FILE.h5       trace of a definition (render --help)
+  list                         list the channel definitions
+  render NAME -o FILE.h5       make a trace from a channel definition (render --help)
   info FILE.h5 [--json[=FILE]] check a trace and say what it is
-  plot FILE.h5 -o FILE.png     heat map, spectrum of the fading, distribution, level
-  import FILE -o FILE.h5       trace from a log of SNRs in dB: CSV of any dialect, JSON lines
+  plot FILE.h5 -o FILE.png     plot a trace: heat map, fading spectrum, distribution, level
+  import FILE -o FILE.h5       make a trace from a log of SNRs in dB: CSV of any dialect, JSON lines
   export FILE.h5 --csv|--mahimahi|--kaunet FILE
-  record -o FILE.h5            trace from the receiver of a running cell (demo --keep, emulate --keep)
+  record -o FILE.h5            record a trace in a running cell (demo or emulate --keep)
 
 openwip channel COMMAND --help says more."""
 
@@ -129,8 +129,10 @@ def render(arguments: list[str], places: Places) -> int:
         help="name of a channel definition (openwip channel list), or FILE.yaml",
     )
     p.add_argument("-o", "--out", was="--output", required=True, metavar="FILE.h5")
-    p.setting(table.setting("seed", "emulate"), help="realisation")
-    p.add_argument("--duration", was="--seconds", default="30", help="length (default 30)")
+    p.setting(table.setting("seed", "emulate"), help="seed of the channel's realisation")
+    p.add_argument(
+        "--duration", was="--seconds", default="30", help="length of the trace (default 30)"
+    )
     p.setting(
         table.setting("channel.snr_db", "emulate"), help="mean SNR (mean of the linear values)"
     )
@@ -140,7 +142,10 @@ def render(arguments: list[str], places: Places) -> int:
     p.setting(table.setting("channel.user", "demo"))
     p.setting(table.setting("channel.shadowing", "demo"), default=None)
     p.add_argument(
-        "--horizon", default="3", help="number of slots from a prediction to its slot (default 3)"
+        "--horizon",
+        default="3",
+        help="number of slots from the time of a prediction to the slot that it predicts"
+        " (default 3)",
     )
     nmse = table.setting("channel.prediction_nmse", "emulate")
     p.setting(
@@ -157,7 +162,7 @@ def render(arguments: list[str], places: Places) -> int:
         "--method",
         kind,
         metavar="X",
-        help=f"predictor that --predictor uses; {kind.valid} (default delay)",
+        help=f"prediction method for --predictor; {kind.valid} (default delay)",
     )
     given = vars(p.parse_args(arguments))
     if given["method"] is not None and not given["predictor"]:
@@ -248,13 +253,15 @@ def import_log(arguments: list[str], places: Places) -> int:
     p = Parser("channel import")
     p.add_argument("file", metavar="FILE")
     p.add_argument("-o", "--out", was="--output", required=True, metavar="FILE.h5")
-    p.add_argument("--channel", default="imported", help="name (default imported)")
+    p.add_argument(
+        "--channel", default="imported", help="name of the channel in the trace (default imported)"
+    )
     p.add_argument(
         "--rate",
         type=float,
         help=(
-            "rows per second (default: as a column of times says, or 1500); rows at another rate"
-            " than 1500 are interpolated"
+            "rows per second of the log (default: what its column of times says, or 1500);"
+            " rows at another rate than 1500 are interpolated"
         ),
     )
     p.add_argument(
@@ -272,7 +279,8 @@ def import_log(arguments: list[str], places: Places) -> int:
         "--horizon",
         type=int,
         default=3,
-        help="number of slots from a prediction to its slot, if there are 50 columns",
+        help="number of slots from the time of a prediction to the slot that it predicts, for a"
+        " log with 50 columns (25 SNRs and 25 predictions)",
     )
     given = p.parse_args(arguments)
     given.output = outputs.checked("-o", given.output, given.file)
@@ -378,7 +386,11 @@ def record(arguments: list[str], places: Places) -> int:
     p = Parser("channel record", cell="demo")
     p.add_argument("-o", "--out", was="--output", required=True, metavar="FILE.h5")
     p.value(
-        "--duration", Real(0.01, 86400), was="--seconds", default=30.0, help="length (default 30)"
+        "--duration",
+        Real(0.01, 86400),
+        was="--seconds",
+        default=30.0,
+        help="length of the trace (default 30)",
     )
     p.add_argument(
         "--gaps",

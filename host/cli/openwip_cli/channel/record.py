@@ -49,7 +49,10 @@ class Recording:
                 f" {missing[0]}: valid is none, or --gaps hold"
             )
         if self.first not in self.snr:
-            raise BadInput("the first slot was not measured: there is nothing to hold")
+            raise BadInput(
+                "--gaps hold: the first slot was not measured, so there is no"
+                " earlier value to repeat; valid: record again"
+            )
         rows = numpy.empty((self.slots, 2 * BINS), dtype="f4")
         for i in range(self.slots):
             s = self.first + i
@@ -122,8 +125,9 @@ def collect(reader: telemetry.Reader, slots: int) -> Recording:
             if first is None:
                 if before > MOST_BEFORE:
                     raise BadInput(
-                        f"no two slots in a row came within {MOST_BEFORE} messages, or without"
-                        " lock: is the terminal locked?"
+                        f"no two consecutive slots, received with lock, came within"
+                        f" {MOST_BEFORE} messages; valid: a terminal"
+                        " that is synchronised"
                     )
                 if previous == s - 1 and sample.locked:
                     # the first whose prediction is recorded
@@ -135,8 +139,9 @@ def collect(reader: telemetry.Reader, slots: int) -> Recording:
                 if sample.locked and len(sample.snr_db) == BINS:
                     if sample.horizon != horizon:
                         raise BadInput(
-                            f"the loop became {sample.horizon} slots in slot {s}; valid: {horizon}"
-                            " all the time, as at first"
+                            f"the prediction horizon became {sample.horizon} slots in slot {s};"
+                            f" valid: {horizon}"
+                            " slots in the whole recording"
                         )
                     snr[s] = numpy.clip(sample.snr_db, -60, 80)
                     predicted[s] = numpy.clip(sample.predicted_snr_db, -60, 80)

@@ -87,7 +87,10 @@ def _between(log: Log, blocks: Iterator[Rows], rule: str) -> Iterator[Any]:
         slot = max(slot, stop)
         held_times, held = have[-1:], known[-1:]
     if many < 2:
-        raise BadInput(f"{log.file}: two rows or more are valid with --rate or times")
+        raise BadInput(
+            f"{log.file} has fewer than two rows; valid with --rate or a column of"
+            " times: two or more"
+        )
 
 
 def _interpolated(want: Any, have: Any, known: Any, rule: str) -> Any:

@@ -145,7 +145,7 @@ def do_qemu(given: Namespace, places: Places) -> int:
         else pathlib.Path(tempfile.mkdtemp(prefix="openwip-attenuator-"))
     )
     if not folder.is_dir():
-        raise BadInput(f"--folder is {folder}; valid: a folder, where the settings are kept")
+        raise BadInput(f"--folder is {folder}; valid: a folder, in which the settings are kept")
     with Qemu(places.build / FIRMWARE, folder) as qemu:
         with link.Attenuator(qemu.port) as device:
             name = device.find()
@@ -273,20 +273,22 @@ def main(arguments: list[str], places: Places) -> int:
                 Integer(*PERIOD_MS),
                 metavar="MS",
                 default=1 if name == "play" else 1000,
-                help="length of a step (default %(default)s)",
+                help="length of one step (default %(default)s)",
             )
             sub.add_argument(
-                "--external", action="store_true", help="begin at an edge of the trigger input"
+                "--external",
+                action="store_true",
+                help="begin at an edge of the attenuator's trigger input instead of at once",
             )
         return sub
 
-    command("list", "serial ports, and who is there", do_list)
+    command("list", "list the serial ports and the device at each", do_list)
     command("qemu", "run the firmware in QEMU until Ctrl-C", do_qemu).add_argument(
         "--folder",
         metavar="DIR",
         help="folder in which the emulated attenuator keeps its settings (default: a new one)",
     )
-    command("status", "levels, switch, playback, errors", do_status)
+    command("status", "show levels, RF switch, playback and errors", do_status)
     sub = command("set", "set levels by hand", do_set)
     sub.add_argument(
         "level",
@@ -299,7 +301,8 @@ def main(arguments: list[str], places: Places) -> int:
         "--watchdog",
         Integer(*SILENCE_MS),
         metavar="MS",
-        help="longest silence of the host during a playback (100 after a reset)",
+        help="longest silence of the host before the attenuator ends a playback (100 after a"
+        " reset)",
     )
     sub.add_argument(
         "--series",
@@ -307,8 +310,12 @@ def main(arguments: list[str], places: Places) -> int:
         action="append",
         help="chips CHANNEL and CHANNEL+1 are wired in series",
     )
-    sub.add_argument("--save", action="store_true", help="keep all settings after a restart")
-    sub = command("play", "play a table or an SNR trace, each step in its millisecond", do_play)
+    sub.add_argument(
+        "--save",
+        action="store_true",
+        help="store all settings in the attenuator, so that it has them after a restart",
+    )
+    sub = command("play", "play a table or an SNR trace with steps of whole milliseconds", do_play)
     sub.add_argument(
         "trace",
         metavar="TRACE",
@@ -323,7 +330,7 @@ def main(arguments: list[str], places: Places) -> int:
         default="1",
         help="with an SNR trace: channels that play it (default 1)",
     )
-    sub = command("sweep", "levels from one to another", do_sweep)
+    sub = command("sweep", "step the level of one channel from a first to a last value", do_sweep)
     sub.value(
         "--channel",
         Integer(1, NOF_CHANNELS),

@@ -74,7 +74,7 @@ def check_address(text: str) -> str:
         if "/" in text:
             return str(ipaddress.IPv4Interface(text))
     raise BadInput(
-        f"address {text!r}; valid: an IPv4 address with its prefix, such as 10.42.0.1/30"
+        f"address is {text!r}; valid: an IPv4 address with its prefix, such as 10.42.0.1/30"
     )
 
 
@@ -146,7 +146,7 @@ def change(running: RunningSettings, line: str) -> None:
         return
     try:
         if not equal:
-            raise BadInput(f"{line.strip()!r}; valid: KEY=VALUE, status")
+            raise BadInput(f"the line of input is {line.strip()!r}; valid: KEY=VALUE, status")
         row = controls.find(
             {name: row for name, row in running.rows.items() if name.startswith(GROUPS)}, key
         )

@@ -52,7 +52,7 @@ def down_cell(cell: Cell) -> str | None:
 
 def down(arguments: list[str], _places: Places) -> int:
     p = Parser("down", cell="demo")
-    p.add_argument("--all", action="store_true", help="all cells of this machine")
+    p.add_argument("--all", action="store_true", help="end all cells of this machine")
     given = p.parse_args(arguments)
     rights.require_for_a_cell()
     names = cells.names() if given.all else [given.name]
@@ -130,7 +130,8 @@ def bench(arguments: list[str], places: Places) -> int:
     p.add_argument(
         "--least",
         action="store_true",
-        help="run each as short as possible, to see that it runs and not how fast it is",
+        help="run each benchmark as briefly as possible, to see that it runs and not how fast it"
+        " is",
     )
     given = p.parse_args(arguments)
     outputs.check_given("--json", given.json)

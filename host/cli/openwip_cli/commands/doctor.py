@@ -458,14 +458,16 @@ def main(arguments: list[str], places: Places) -> int:
     p.add_argument(
         "--fix",
         action="store_true",
-        help="run the commands that are safe (kernel settings, modules), then look again",
+        help="run those of the proposed commands that are safe (kernel settings, modules), then"
+        " check again",
     )
     p.add_argument(
         "--loop",
         action="store_true",
         help=(
-            "measure how long samples take from the radio and to it, and say which lead and "
-            "retransmission delay follow: THIS TRANSMITS; the other options are for it"
+            "measure how long samples take from the radio and to it, and print the transmit"
+            " lead and retransmission delay that follow: THIS TRANSMITS. The options for"
+            " duration, frequency, gains and antennas need it"
         ),
     )
     p.value(
@@ -493,7 +495,7 @@ def main(arguments: list[str], places: Places) -> int:
     ]
     if meant and not given.loop:
         raise BadInput(
-            f"{meant[0]} without --loop; valid: together with --loop, nothing else measures with"
+            f"{meant[0]} is given without --loop; valid: with --loop, as nothing else measures with"
             " the radio"
         )
     given.seconds = given.seconds or 60.0

@@ -94,7 +94,7 @@ def reachable(given: argparse.Namespace, places: Places) -> Iterator[None]:
     if not isinstance(inside, str) or not inside.startswith("ipc://"):
         raise BadInput(
             f"--listen {given.listen}: {given.config} has air.control = {inside!r}; valid:"
-            " ipc://PATH, which it leads to"
+            " air.control = ipc://PATH, to which --listen leads"
         )
     with subprocess.Popen(
         [*places.module("forward", inside, given.listen, keys.folder)],
@@ -282,7 +282,8 @@ def compare(arguments: list[str], _places: Places) -> int:
     p.add_argument(
         "fader",
         metavar="CONFIG|tcp://ADDR:PORT",
-        help="the fader's YAML file, whose air.control is where it answers; or its --listen",
+        help="YAML file of the running fader, which answers at the air.control of that file; or"
+        " the address that is its --listen",
     )
     p.add_argument(
         "report",
@@ -392,7 +393,7 @@ def main(arguments: list[str], places: Places) -> int:
     given = p.parse_args(arguments)
     os.environ.setdefault("UHD_MODULE_PATH", str(places.build / "uhd_modules"))
     if given.seconds is not None and not given.record:
-        raise BadInput("--duration without --record; valid: together")
+        raise BadInput("--duration is given without --record; valid: with --record")
     with reachable(given, places):
         if given.record:
             return run_recording(given, places)

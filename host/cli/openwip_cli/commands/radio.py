@@ -23,10 +23,10 @@ from .radio_program import asked, parsed, radio_parser, transmit_options
 
 USAGE = """usage: ./openwip radio COMMAND [--radio ARGS] [--json[=FILE]] [OPTIONS]
 
-  list        the devices that UHD finds, the software one among them
-  probe       what a device is: clocks, rates, ranges, sensors, time, calibration; a line each: ok, or what it costs
-  levels      noise floor, constant, clipping; with --tone, which transmits: images and leakage
-  spectrum    what is received, as a picture (--out FILE.png)
+  list        list the devices that UHD finds, and the software radio
+  probe       check a device: clocks, rates, ranges, sensors, time and calibration
+  levels      measure noise floor, DC offset, clipping; with --tone (transmits) image and leakage
+  spectrum    measure the spectrum of what is received, and draw it (--out FILE.png)
 
 --radio: UHD device arguments, such as type=b200 (without: the first radio found); type=vusrp is a software one that hears itself.
 COMMAND --help: its options."""
@@ -273,13 +273,14 @@ def levels(arguments: list[str], places: Places) -> int:
         metavar="DBFS",
         nargs="?",
         const=-6.0,
-        help="send a tone meanwhile, 912 kHz above the centre (default -6): THIS TRANSMITS",
+        help="send a tone during the measurement, 912 kHz above the centre frequency (level in"
+        " dBFS, default -6): THIS TRANSMITS",
     )
     p.add_argument(
         "--tone-radio",
         metavar="ARGS",
         default="",
-        help="radio that sends the tone (default: the same)",
+        help="radio that sends the tone (default: the one that is measured)",
     )
     transmit_options(p)
     given = parsed(p, arguments)
@@ -287,8 +288,8 @@ def levels(arguments: list[str], places: Places) -> int:
         given.tone_radio or given.transmit_gain is not None or given.transmit_antenna
     ):
         raise BadInput(
-            "--tone-radio, --transmit-gain or --transmit-antenna without --tone; valid: together"
-            " with --tone, nothing is sent without"
+            "--tone-radio, --transmit-gain or --transmit-antenna is given without --tone; valid:"
+            " with --tone, as nothing is sent otherwise"
         )
     found = ask(places, "levels", given.radio, asked(given))
     return finish(findings_of_levels(found), found, given.json)

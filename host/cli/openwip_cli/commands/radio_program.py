@@ -68,7 +68,7 @@ def radio_parser(command: str, receives: bool = False) -> Parser:
             was="--seconds",
             metavar="S",
             default=0.5,
-            help="length of the samples that are taken (default 0.5)",
+            help="length of the samples that are received for the measurement (default 0.5)",
         )
     p.json("what was found", was_a_word=True)
     return p

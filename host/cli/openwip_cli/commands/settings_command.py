@@ -211,8 +211,9 @@ def connect(given: argparse.Namespace) -> "RunningSettings":
     cell = running_cell(given.name)
     if cell.replay is not None:
         raise BadInput(
-            f"cell '{cell.name}' is a replay of {cell.replay['file']}: it has the settings of then,"
-            " and none changes"
+            f"cell '{cell.name}' is a replay of {cell.replay['file']}, which has the settings"
+            " of its"
+            " recording; valid: a cell that is no replay, as none of them can change"
         )
     launched = {}
     with contextlib.suppress(OSError, ValueError):
@@ -261,7 +262,10 @@ def chosen_name(given: argparse.Namespace) -> argparse.Namespace:
     """The cell that is meant when no name is given."""
     if given.control:
         if given.remote or given.name:
-            raise BadInput("--control is for what has no cell; valid: without --name and --remote")
+            raise BadInput(
+                "--control is for a medium or fader without a cell; valid: without"
+                " --name and --remote"
+            )
         return given
     if not given.remote:
         system.require_root()  # nobody else sees whether a cell is up
@@ -338,7 +342,8 @@ def get_main(arguments: list[str], _places: Places) -> int:
     p.add_argument(
         "--markdown",
         action="store_true",
-        help="with --describe: every setting of every program, docs/reference/settings.md",
+        help="with --describe: print the page docs/reference/settings.md, with every setting of"
+        " every program",
     )
     p.add_argument(
         "--kind", choices=controls.CELLS, help="with --describe: only settings of one kind of cell"

@@ -87,12 +87,15 @@ def record(arguments: list[str]) -> int:
         help="samples received by the terminal (default) or transmitted by the base station",
     )
     p.value(
-        "--duration", Real(0.001, 86400), was="--seconds", help="length in air time (default 2)"
+        "--duration",
+        Real(0.001, 86400),
+        was="--seconds",
+        help="length of the recording in air time (default 2)",
     )
     p.add_argument(
         "--slots",
         metavar="A..B",
-        help="first and last slot of the part that is copied, both included",
+        help="first and last slot of the recording, both included",
     )
     p.add_argument(
         "file", metavar="FILE", help="name of the recording: FILE.sigmf-data and FILE.sigmf-meta"

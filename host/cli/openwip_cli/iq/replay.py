@@ -38,7 +38,7 @@ def receive(recording: Recording, reports: pathlib.Path) -> None:
     top.connect(source, receiver)
     top.run()
     if source.failure:
-        raise BadInput(f"the samples cannot be given out: {source.failure}")
+        raise BadInput(f"the samples of the recording cannot be read: {source.failure}")
     lost = receiver.stop_recording()["reports_lost"]
     if lost:
         raise RecordFailed(
@@ -110,8 +110,8 @@ def check_reports(recording: Recording, raw: Sequence[bytes]) -> None:
             slot_link_pb2.SlotReport.FromString(report)
         except DecodeError:
             raise BadInput(
-                f"slot reports {recording.slots_path}: report {number} is none; valid: what a"
-                " receiver reported of a slot"
+                f"slot reports {recording.slots_path}: report {number} is not a slot report; valid:"
+                " a report as a receiver wrote it"
             ) from None
 
 

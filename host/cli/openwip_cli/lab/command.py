@@ -69,16 +69,17 @@ def parser() -> argparse.ArgumentParser:
         "--air",
         choices=(MEDIUM, CABLED),
         help=(
-            "sheet 1 and 2: the runs go over software radios without a cable (medium) or with"
-            " cables and a fader (cabled, docs/how-to/cabled.md; default medium)"
+            "connection of the software radios in the runs of worksheets 1 and 2: without"
+            " cables (medium) or with cables and a fader (cabled, docs/how-to/cabled.md;"
+            " default medium)"
         ),
     )
     p.add_argument(
         "--answers",
         metavar="FILE",
         help=(
-            "check: the worksheet that was filled in (default labN.yaml); the reports or records"
-            " of the runs lie beside it"
+            "with check: file of the worksheet that was filled in (default labN.yaml), with"
+            " the reports or records of the runs beside it"
         ),
     )
     return p
@@ -164,9 +165,11 @@ def read_report(path: pathlib.Path) -> Report:
     try:
         report = of_json(of_file(path))
     except ValueError as e:
-        raise BadInput(f"{path}: no report of a run: {shown(str(e))}") from e
+        raise BadInput(f"{path} is not the report of a run: {shown(str(e))}") from e
     if not isinstance(report, Mapping):
-        raise BadInput(f"{path}: no report of a run; valid: the file of ./openwip demo --json")
+        raise BadInput(
+            f"{path} is not the report of a run; valid: the file of ./openwip demo --json"
+        )
     return report
 
 
@@ -230,9 +233,9 @@ def read_answers(path: pathlib.Path, number: int) -> tuple[str, str, Mapping[str
             f"{path}: there is no such file; valid: a worksheet of ./openwip lab sheet {number}"
         ) from None
     except ValueError as e:
-        raise BadInput(f"{path}: no worksheet: {shown(str(e))}") from e
+        raise BadInput(f"{path} is not a worksheet: {shown(str(e))}") from e
     if not isinstance(filled, Mapping):
-        raise BadInput(f"{path}: no worksheet; valid: lab, student and answers")
+        raise BadInput(f"{path} is not a worksheet; valid: a mapping with lab, student and answers")
     student, answers = filled.get("student"), filled.get("answers")
     if filled.get("lab") != number:
         raise BadInput(f"{path}: lab is {shown(str(filled.get('lab')))}; valid here: {number}")

@@ -24,7 +24,9 @@ SEEDS = 2**31 - 1
 
 def new(arguments: list[str], _places: Places) -> int:
     p = Parser("ratings new", f"{HEAD}: makes its folder and draws the order of each subject.")
-    p.add_argument("folder", metavar="FOLDER", help="a new folder")
+    p.add_argument(
+        "folder", metavar="FOLDER", help="folder to be made for the study; it must not hold one yet"
+    )
     p.value(
         "--subjects",
         Integer(1, study.MOST_SUBJECTS),
@@ -37,8 +39,8 @@ def new(arguments: list[str], _places: Places) -> int:
         Integer(0, study.MOST_SUBJECTS),
         metavar="N",
         default=0,
-        help="how many of them, the last ones, see the reference of each task first (degradation"
-        " category rating; default 0: all rate by absolute categories)",
+        help="number of subjects, the last ones of the study, who see the reference of each task"
+        " first (degradation category rating; default 0: all rate by absolute categories)",
     )
     p.add_argument(
         "--task",
@@ -52,7 +54,8 @@ def new(arguments: list[str], _places: Places) -> int:
         "--seed",
         Integer(1, SEEDS),
         metavar="N",
-        help="of orders and codes; the default is drawn, so that the operator does not know it",
+        help="seed of the random orders of the runs and of their codes (default: drawn, so that"
+        " the operator does not know it)",
     )
     given = p.parse_args(arguments)
     tasks = tuple(t for t in cases.TASKS if t in (given.task or available()))
@@ -73,7 +76,7 @@ def one(arguments: list[str], places: Places) -> int:
         f"{HEAD}: one session. The subject's browser opens the address that is printed; a session"
         " that was interrupted goes on with the run that it had not rated.",
     )
-    p.add_argument("folder", metavar="FOLDER", help="the study")
+    p.add_argument("folder", metavar="FOLDER", help="folder of the study, as ratings new made it")
     p.value(
         "--subject",
         Integer(1, study.MOST_SUBJECTS),
@@ -93,7 +96,8 @@ def one(arguments: list[str], places: Places) -> int:
         Integer(0, 65534),
         metavar="PORT",
         default=8640,
-        help="of the rating pages; the pages that are rated have the next one (default 8640; 0: any)",
+        help="TCP port of the rating pages; the pages that are rated have the next one (default"
+        " 8640; 0: any)",
     )
     p.add_argument(
         "--name",
@@ -104,24 +108,26 @@ def one(arguments: list[str], places: Places) -> int:
     p.add_argument(
         "--dry-run",
         action="store_true",
-        help="a headless Chromium is the subject, there are no links, and the grades are drawn",
+        help="rehearse the session: a headless Chromium is the subject, no links are emulated,"
+        " and the grades are random",
     )
     p.value(
         "--speed",
         Real(1, 100),
         metavar="X",
         default=1.0,
-        help="--dry-run: of the video (default 1)",
+        help="with --dry-run: factor on the speed of the video (default 1)",
     )
     p.add_argument(
         "--pictures",
         metavar="FOLDER",
-        help="--dry-run: keep what the subject sees, a picture of each kind of page",
+        help="with --dry-run: save a picture of each kind of page that the subject sees in this"
+        " folder",
     )
     given = p.parse_args(arguments)
     for flag, value in (("--speed", given.speed != 1.0), ("--pictures", given.pictures)):
         if value and not given.dry_run:
-            raise BadInput(f"{flag} without --dry-run; valid: with it")
+            raise BadInput(f"{flag} is given without --dry-run; valid: with --dry-run")
     opened = study.opened(given.folder)
     opened.check_subject(given.subject)
     cases.check_tasks(opened.tasks, given.dry_run)
@@ -156,12 +162,17 @@ def dry_run(opened: study.Study, given: argparse.Namespace, places: Places) -> i
 
 def export_rows(arguments: list[str], _places: Places) -> int:
     p = Parser("ratings export", f"{HEAD}: all runs that were rated, as a table.")
-    p.add_argument("folder", metavar="FOLDER", help="the study")
+    p.add_argument("folder", metavar="FOLDER", help="folder of the study, as ratings new made it")
     p.add_argument(
-        "--unblind", action="store_true", help="with the cases behind the codes, which the key has"
+        "--unblind",
+        action="store_true",
+        help="name the link that stands behind each code, from the key file of the study",
     )
     p.add_argument(
-        "-o", "--out", metavar="FILE.csv", help="the table as CSV (default: on the screen)"
+        "-o",
+        "--out",
+        metavar="FILE.csv",
+        help="write the table into this CSV file (default: print it)",
     )
     p.json("the table")
     given = p.parse_args(arguments)
@@ -185,18 +196,28 @@ def analyse(arguments: list[str], _places: Places) -> int:
         f"{HEAD}: means, box plots, analysis of variance, intervals of Tukey, and grades against"
         " delays.",
     )
-    p.add_argument("source", metavar="FOLDER|FILE.csv", help="the study, or its export")
+    p.add_argument(
+        "source",
+        metavar="FOLDER|FILE.csv",
+        help="folder of the study, or the CSV file that ratings export made of it",
+    )
     p.add_argument(
         "--unblind",
         action="store_true",
-        help="FOLDER: name the cases behind the codes, which the key has",
+        help="with FOLDER: name the link that stands behind each code, from the key file of the"
+        " study",
     )
-    p.add_argument("-o", "--out", metavar="FOLDER", help="a figure for each task into this folder")
+    p.add_argument(
+        "-o", "--out", metavar="FOLDER", help="write a figure for each task into this folder"
+    )
     p.json("the result")
     given = p.parse_args(arguments)
     if given.source.endswith(".csv"):
         if given.unblind:
-            raise BadInput("--unblind with a table; valid: with FOLDER, which has the key")
+            raise BadInput(
+                "--unblind is given with a table, which has no key; valid: with the"
+                " FOLDER of the study"
+            )
         rows = export.read_csv(given.source)
     else:
         rows = export.rows_of(study.opened(given.source), given.unblind)

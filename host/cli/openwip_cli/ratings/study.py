@@ -171,7 +171,7 @@ def read(path: pathlib.Path, what: str) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise BadInput(f"{path} is not what it should be; valid: {what}")
+        raise BadInput(f"{path} does not have the expected form; valid: {what}")
     return found
 
 

@@ -77,7 +77,8 @@ def main(arguments: list[str]) -> int:
         "--tti-ms",
         Real(0.1, 1000),
         default=10.0,
-        help="transmission time interval of the bearer, which carries a block each (default 10)",
+        help="transmission time interval (TTI) of the bearer, each of which carries one block"
+        " (default 10)",
     )
     p.value("--user", Integer(0, 24), default=0, help="number of the terminal, from 0 (default 0)")
     given = p.parse_args(arguments)

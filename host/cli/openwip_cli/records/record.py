@@ -376,8 +376,10 @@ def main(arguments: list[str], places: Places) -> int:
             " at the start)"
         ),
     )
-    p.add_argument("--launched", action="store_true", help="(the launcher's own)")
-    p.add_argument("--heard", action="store_true", help="(the monitor's own)")
+    p.add_argument(
+        "--launched", action="store_true", help="(internal: set by the command that starts the run)"
+    )
+    p.add_argument("--heard", action="store_true", help="(internal: set by the monitor)")
     given = p.parse_args(arguments)
     topics = telemetry.topics_of(given.topics) if given.topics is not None else EVERY_DAY
     launched = given.launched or given.heard

@@ -113,7 +113,8 @@ def opened(path: pathlib.Path | str) -> BinaryIO:
             if not block.startswith(f"{FORMAT} ".encode()):
                 if block[:256] == bytes(256):
                     raise BadInput(
-                        f"{path} is no whole run record: its recorder was killed, or is at work;"
+                        f"{path} is not a complete run record: its recorder was killed, or is"
+                        " still running;"
                         f" {WRITTEN_BY}"
                     )
                 raise BadInput(f"{path} is no run record; {WRITTEN_BY}")

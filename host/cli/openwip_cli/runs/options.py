@@ -126,8 +126,8 @@ def options_parser(
         "--listen",
         metavar="tcp://ADDR:PORT",
         help=(
-            "offer telemetry and control at this address, at PORT and the following ones; with"
-            " --keys"
+            "offer telemetry and control of the cell at this address, on PORT and the ports"
+            " after it; --keys has to be given as well"
         ),
     )
     p.add_argument(
@@ -135,7 +135,9 @@ def options_parser(
     )
     outside.add_options(p)
     p.add_argument(
-        "--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)"
+        "--monitor",
+        action="store_true",
+        help="open a window that shows the running cell (./openwip monitor)",
     )
     return p
 
@@ -184,7 +186,9 @@ def options_of(
         ("bins_db", model != "static", "--channel static"),
     ):
         if unused and getattr(given, f"channel.{key}", None) is not None:
-            raise BadInput(f"--{key.replace('_', '-')} with --channel {model}; valid: with {with_}")
+            raise BadInput(
+                f"--{key.replace('_', '-')} is given with --channel {model}; valid: with {with_}"
+            )
     return Options(
         scenario,
         given.json,
@@ -220,7 +224,8 @@ def outside_of(
         ):
             if asked:
                 raise BadInput(
-                    f"{flag} with --split-tcp, whose proxy knows IPv4 within the cell alone; valid: without it"
+                    f"{flag} is given with --split-tcp, whose proxy handles IPv4 within the"
+                    " cell only; valid: without --split-tcp"
                 )
     return wanted
 
@@ -242,7 +247,8 @@ def refuse_beside_replay(parser: Parser, given: argparse.Namespace) -> None:
     for flag in parser.named_options(given):
         if flag not in (*BESIDE_REPLAY, "--replay-iq"):
             raise BadInput(
-                f"{flag} with --replay-iq: a recording is played as it is; valid beside it:"
+                f"{flag} is given with --replay-iq, which plays a recording as it is; valid"
+                " with it:"
                 f" {', '.join(BESIDE_REPLAY)}"
             )
 
@@ -266,7 +272,8 @@ def parse_demo(arguments: list[str]) -> Options:
     parser.add_argument(
         "--record-iq-base",
         metavar="FILE",
-        help="record what the base station transmits, in the same form",
+        help="record what the base station transmits, from the first sample on, as SigMF:"
+        " FILE.sigmf-data, FILE.sigmf-meta",
     )
     parser.add_argument(
         "--record-iq-fader",
@@ -280,14 +287,16 @@ def parse_demo(arguments: list[str]) -> Options:
         "--record-iq-seconds",
         metavar="X",
         default="10",
-        help="length of these recordings in air time; 0.01..3600 s (default 10)",
+        help="length of the recordings of --record-iq, --record-iq-base and --record-iq-fader in"
+        " air time; 0.01..3600 s (default 10)",
     )
     parser.add_argument(
         "--replay-iq",
         metavar="FILE",
         help=(
-            "play a recording in the place of the radio: no base "
-            "station, nothing is measured, the decisions are compared with the recorded ones"
+            "give the terminal's receiver a recording instead of a radio: there is no base"
+            " station, no traffic is measured, and the receiver's decisions are compared"
+            " with the recorded ones"
         ),
     )
     given = parser.parse_args(arguments)
@@ -358,24 +367,27 @@ def parse_emulate(arguments: list[str]) -> Options:
     parser.add_argument(
         "--generator",
         action="store_true",
-        help="virtual time, full queues, no interfaces: as fast as the machine can",
+        help="run the link alone as fast as the machine can: in virtual time, with queues that"
+        " are always full, without network interfaces and TCP",
     )
     parser.add_argument(
         "--time",
         choices=CLOCKS,
         default="real",
         help=(
-            "virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as"
-            " the machine can, the same seed the same packets, without root"
-            " (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default real)"
+            "how time passes and whose TCP runs: real (the clock and the kernel of this"
+            " machine), virtual (a Linux kernel of its own) or ns3 (the TCP of ns-3);"
+            " virtual and ns3 run as fast as the machine can, need no root, and make the"
+            " same packets from the same seed (docs/explanation/virtual-time.md,"
+            " docs/explanation/ns3.md; default real)"
         ),
     )
     parser.add_argument(
         "--between",
         nargs=2,
         metavar="INTERFACE",
-        help="the emulator as a router between two interfaces of this computer: --attach base=if:IF1"
-        " --attach terminal=if:IF2",
+        help="make the emulator a router between two interfaces of this computer, as --attach"
+        " base=if:IF1 --attach terminal=if:IF2 does",
     )
     parser.add_argument(
         "--sysctl",
@@ -397,8 +409,9 @@ def parse_emulate(arguments: list[str]) -> Options:
     given = parser.parse_args(arguments)
     if given.generator and given.time != "real":
         raise BadInput(
-            f"--generator with --time {given.time}: it makes packets without TCP; valid: one of"
-            " the two"
+            f"--generator is given with --time {given.time}, but the generator makes packets"
+            " without TCP;"
+            " valid: one of the two"
         )
     if given.generator or given.time != "real":
         beside, named = (
@@ -411,13 +424,17 @@ def parse_emulate(arguments: list[str]) -> Options:
                 )
         if given.pacing_limit_ms is not None:
             raise BadInput(
-                f"--pacing-limit-ms with {beside}, which keeps no wall clock; valid: with --time"
-                " real"
+                f"--pacing-limit-ms is given with {beside}, which does not follow the wall"
+                " clock; valid:"
+                " with"
+                " --time real"
             )
     for flag, words, clock in (("--sysctl", given.sysctl, "virtual"), ("--tcp", given.tcp, "ns3")):
         if words and given.time != clock:
             raise BadInput(
-                f"{flag} {words[0]} with --time {given.time}, where TCP is another; valid: --time"
+                f"{flag} {words[0]} is given with --time {given.time}, whose TCP has no such"
+                " setting;"
+                " valid: --time"
                 f" {clock}"
             )
     options = options_of(given, emulator.SETTINGS, episodes.take_files(given, emulator.NAME))
@@ -430,13 +447,14 @@ def parse_emulate(arguments: list[str]) -> Options:
                 )
             if s.key.startswith("wired.") and kind == "umts" and not split:
                 raise BadInput(
-                    f"{s.flag} with --link umts, which has no wired network but before a"
-                    " controller; valid: with --split-tcp"
+                    f"{s.flag} is given with --link umts, which has a wired network only"
+                    " before a controller; valid: with --split-tcp"
                 )
             if s.key.startswith("wired.") and kind == "hetnet":
                 raise BadInput(
-                    f"{s.flag} with --link hetnet, whose networks reach to the server; valid: with"
-                    " another link"
+                    f"{s.flag} is given with --link hetnet, whose networks reach to the server;"
+                    " valid:"
+                    " with another --link"
                 )
     if given.generator or given.time != "real":
         for key, plain in (("network.ipv6", "off"), ("network.mtu", 1500)):

@@ -65,7 +65,7 @@ def play(cell: Cell, recording: Recording, speed: float, reports: str) -> int:
             code = DIED
             break
         if source.failure:
-            say(f"the samples cannot be given out: {source.failure}")
+            say(f"the samples of the recording cannot be read: {source.failure}")
             code = DIED
             break
         if over.is_set() and not ended:

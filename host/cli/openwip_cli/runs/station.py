@@ -151,8 +151,9 @@ def fader_of(endpoint: str | None, delay_samples: int, keys: str | None = None) 
     air = faders.of_station(endpoint, keys)
     if air.delay_samples > delay_samples:
         raise BadInput(
-            f"--fader-delay-samples is {delay_samples} at a fader with {air.delay_samples}; valid:"
-            " that number"
+            f"--fader-delay-samples is {delay_samples}, and the running fader has"
+            f" {air.delay_samples};"
+            " valid: the same number as the fader"
         )
     return Channel("fader", endpoint, air, faders.keys_of_station(endpoint, keys))
 

@@ -91,10 +91,7 @@ def over(file: dict[str, Any], given: argparse.Namespace) -> str:
     """Between the stations is a fader, or whatever their radios are at. A demo's medium is another
     air of the same scenario."""
     if getattr(given, "air.over") == "medium":
-        raise BadInput(
-            "--air is 'medium' at a station, whose radio has an air of its own; valid: radio,"
-            " cabled"
-        )
+        raise BadInput("--air is 'medium' at a station, which uses a radio; valid: radio, cabled")
     return "cabled" if file.get("air.over") == "cabled" else "radio"
 
 
@@ -247,9 +244,10 @@ def add_options(p: Parser, role: str) -> None:
         "--fader",
         metavar="ENDPOINT",
         help=(
-            "with --air cabled: where the fader answers (its air.control; --listen of one on"
-            " another computer), so that the verdict is about the channel too; without, ./openwip"
-            " fader compare evaluates a terminal's --json=FILE"
+            "with --air cabled: endpoint of the running fader (its air.control, or its"
+            " --listen on another computer), by which the verdict can evaluate the channel"
+            " as well; without it ./openwip fader compare evaluates the --json=FILE of a"
+            " terminal"
         ),
     )
     p.value(

@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         metavar="PID",
         required=True,
-        help="end when this process does, which has to be the one that starts it",
+        help="end when the process PID ends, which has to be the parent of this one",
     )
     return p
 

@@ -56,9 +56,10 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
         choices=CLOCKS,
         default="real",
         help=(
-            "virtual: with a Linux kernel of its own; ns3: with the TCP of ns-3, only with --relay"
-            " off; no root (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default"
-            " real)"
+            "how time passes and whose TCP runs: real (the clock and the kernel of this"
+            " machine), virtual (a Linux kernel of its own) or ns3 (the TCP of ns-3, only"
+            " with --relay off); virtual and ns3 need no root"
+            " (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default real)"
         ),
     )
     given = parser.parse_args(arguments)

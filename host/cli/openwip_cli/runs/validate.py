@@ -292,9 +292,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         choices=CLOCKS,
         default="real",
         help=(
-            "time of the TCP rows; virtual: with a Linux kernel of its own, ns3: with the TCP of"
-            " ns-3, both without root (docs/explanation/virtual-time.md, docs/explanation/ns3.md;"
-            " default real)"
+            "in the rows with TCP, how time passes and whose TCP runs: real (the clock and"
+            " the kernel of this machine), virtual (a Linux kernel of its own) or ns3 (the"
+            " TCP of ns-3); virtual and ns3 need no root (docs/explanation/virtual-time.md,"
+            " docs/explanation/ns3.md; default real)"
         ),
     )
     given = p.parse_args(arguments)

@@ -71,9 +71,11 @@ def check_rule(where: str, rule: dict[str, Any]) -> None:
     for program in rule.get("in", ()):
         one_of(where, "program", program, PROGRAMS)
     if len({"to_be", "not_to_be"} & set(rule)) != 1:
-        raise BadInput(f"{where}: valid: one of to_be and not_to_be")
+        raise BadInput(
+            f"{where}: to_be and not_to_be are both given or both missing; valid: one of the two"
+        )
     if {"is", "is_not"} <= set(rule):
-        raise BadInput(f"{where}: valid: one of is and is_not, or neither")
+        raise BadInput(f"{where}: is and is_not are both given; valid: one of the two, or neither")
 
 
 def check_column(where: str, column: str, value: Any) -> None:

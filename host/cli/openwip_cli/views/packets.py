@@ -227,8 +227,8 @@ def main(arguments: list[str], _places: Places) -> int:
         Integer(0, 4095),
         metavar="SN",
         help=(
-            "with a UMTS link: only packets of which a part is in the RLC PDU with this number;"
-            " each direction counts its PDUs by itself, from now on"
+            "with a UMTS link: from now on, show only packets of which a part is in the RLC"
+            " PDU with this sequence number; each direction numbers its PDUs separately"
         ),
     )
     p.value(
@@ -245,8 +245,8 @@ def main(arguments: list[str], _places: Places) -> int:
     cell = running_cell(given.name)
     if cell.replay is not None:
         raise BadInput(
-            f"cell '{cell.name}' is a replay of {cell.replay['file']}: the base station follows"
-            " packets, and it has none"
+            f"cell '{cell.name}' is a replay of {cell.replay['file']}, which has no base station"
+            " to follow packets; valid: a cell with a base station"
         )
     refuse_without_bearer(given, cell)
     with (

@@ -183,14 +183,16 @@ def main(arguments: list[str], _places: Places) -> int:
             return once(source, given.interval)
         if not sys.stdout.isatty() or not sys.stdin.isatty():
             raise BadInput(
-                "top draws on a terminal, and standard output or input is none: use --once"
+                "standard output or input is not a terminal, which top draws on; valid: a"
+                " terminal, or --once"
             )
         try:
             curses.setupterm()
         except curses.error:
             raise BadInput(
-                f"TERM={os.environ.get('TERM', '')}: no such kind of terminal is known here; use"
-                " --once"
+                f"TERM={os.environ.get('TERM', '')}: this kind of terminal is not known on this"
+                " machine;"
+                " valid: another TERM, or --once"
             ) from None
         code = curses.wrapper(watch, source, given.interval)
     finally:

@@ -408,7 +408,7 @@ def main(arguments: list[str], _places: Places) -> int:
     p = Parser("report", "A run record as one HTML page that needs nothing else.")
     p.add_argument("record", metavar="RECORD.h5")
     p.add_argument(
-        "-o", "--out", metavar="FILE.html", help="file for the page (default: beside the record)"
+        "-o", "--out", metavar="FILE.html", help="HTML file to write (default: beside the record)"
     )
     given = p.parse_args(arguments)
     out = pathlib.Path(given.out or os.path.splitext(given.record)[0] + ".html")
