@@ -185,15 +185,12 @@ class Shipped(unittest.TestCase):
                     (e.duration_s, spec["emulator"]["link.kind"]),
                     (60, {"D-ofdm": "ofdm", "D-links": "umts"}.get(e.name, "wlan")),
                 )
-                flows = [
-                    f.split()
-                    for f in virtual_work.plan_of(spec["emulator"], spec["workload"]).flows
-                ]
+                flows = virtual_work.plan_of(spec["emulator"], spec["workload"]).flows
                 self.assertEqual(len(flows), spec["emulator"]["terminals"])
                 for f in flows:  # each ends at 61 s, is counted from 21 s on
-                    self.assertTrue(1 <= float(f[3]) <= 11)
-                    self.assertAlmostEqual(float(f[3]) + float(f[4]), 61)
-                    self.assertAlmostEqual(float(f[3]) + float(f[7]), 21)
+                    self.assertTrue(1 <= f["start_s"] <= 11)
+                    self.assertAlmostEqual(f["start_s"] + f["seconds"], 61)
+                    self.assertAlmostEqual(f["start_s"] + f["measured_from_s"], 21)
         with self.assertRaisesRegex(BadInput, "valid: --time virtual"):
             options.load(TOP, ["D-table"], "quick")
         old, new = (
