@@ -13,9 +13,9 @@ namespace {
 constexpr std::int64_t ns_per_s = 1'000'000'000;
 constexpr std::size_t most_spare = 4096;  // buffers: more were needed once, and may never be again
 
-queue_config queue_of(const wired_config& c, std::uint32_t purpose) {
+queue_config queue_of(const wired_config& c, std::uint32_t line_purpose) {
     queue_config q = c.queue;
-    q.seed = sample_model::derive_key(c.seed, purpose);
+    q.seed = sample_model::derive_key(c.seed, line_purpose);
     return q;
 }
 
