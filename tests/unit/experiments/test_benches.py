@@ -185,7 +185,9 @@ class Fidelities(unittest.TestCase):
         }
         with (
             unittest.mock.patch.object(five.emulate, "run", return_value=report) as run,
-            unittest.mock.patch.object(five.workloads, "make", side_effect=lambda work, places: work),
+            unittest.mock.patch.object(
+                five.workloads, "make", side_effect=lambda work, places: work
+            ),
         ):
             self.assertAlmostEqual(
                 five.FIDELITIES["real"](five.Point(name, values, 1), 1, None), 1.6
@@ -198,6 +200,9 @@ class Fidelities(unittest.TestCase):
         report["verdict"] = {"valid": False, "reasons": ["pacing"]}
         with (
             unittest.mock.patch.object(five.emulate, "run", return_value=report),
+            unittest.mock.patch.object(
+                five.workloads, "make", side_effect=lambda work, places: work
+            ),
             self.assertRaisesRegex(RuntimeError, "pacing"),
         ):
             five.FIDELITIES["real"](five.Point(name, values, 1), 1, None)

@@ -15,7 +15,7 @@ import unittest
 
 from world import TOP
 
-from openwip_cli.runs import failure
+from openwip_cli.runs import failure, pool
 from openwip_cli.runs.failure import Cause
 
 # A run: SPEC is a Python program that is given OUT.
@@ -144,7 +144,8 @@ class Supervise(unittest.TestCase):
                 "import os, time; f = open(out + '.pid', 'w'); f.write(str(os.getpid()));"
                 " f.close(); time.sleep(600)"
             )
-            pid = pathlib.Path(f"{self.out}.pid")
+            # The run is told to write beside its result, which gets its name at the end.
+            pid = self.out.with_suffix(f"{pool.MADE}.pid")
             self.assertTrue(wait_until(lambda: pid.exists() and pid.read_text()))
             started.send_signal(signum)
             self.assertEqual(started.wait(30), -9 if signum == signal.SIGKILL else 128 + signum)

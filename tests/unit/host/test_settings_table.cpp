@@ -67,7 +67,7 @@ TEST(SettingsTable, TheMonitorHasEachSettingOnceUnderItsHeading) {
         EXPECT_TRUE(!r.choices.empty() || r.low < r.high) << r.key;
     }
     EXPECT_EQ(headings, (std::vector<std::string>{"Downlink", "Receiver", "Channel", "UMTS",
-                                                  "Uplink", "Telemetry"}));
+                                                  "Handover", "Uplink", "Telemetry"}));
     // One window for both kinds of cell: the wider range, and the row of each station that takes
     // it.
     EXPECT_EQ(row_of(rows, "air channel.snr_db")->low, -60);
