@@ -149,17 +149,17 @@ class Refusals(unittest.TestCase):
                 ns3_tcp.attributes_of(tcp, sysctls)
         self.assertEqual(
             ns3_tcp.attributes_of({"timestamps": "off"}, {"net/ipv4/tcp_sack": "0"}),
-            [
-                "set ns3::TcpSocketBase::Sack false",
-                "set ns3::TcpSocketBase::Timestamp false",
-                "set ns3::TcpSocket::SegmentSize 1460",
-            ],
+            {
+                "ns3::TcpSocketBase::Sack": "false",
+                "ns3::TcpSocketBase::Timestamp": "false",
+                "ns3::TcpSocket::SegmentSize": "1460",
+            },
         )
         self.assertEqual(
             ns3_tcp.attributes_of(
                 {"dsack": "off"}, {"net/ipv4/tcp_dsack": "1", "net/ipv4/tcp_rto_min_us": "20000"}
             ),
-            ["set ns3::TcpSocketBase::MinRto 20ms"],
+            {"ns3::TcpSocketBase::MinRto": "20ms"},
         )
 
 

@@ -107,7 +107,7 @@ class Transfers(unittest.TestCase):
 
     def test_one_that_does_not_end_is_a_result_and_one_that_fails_a_reason(self):
         for made in (
-            self.in_virtual_time([SENDER, RECEIVER | {"bytes": 99}]),
+            self.in_virtual_time([SENDER, RECEIVER | {"bytes": 99, "given_up": True}]),
             self.under_ns3([SENDER]),
         ):
             self.assertEqual((made["unfinished"], made["verdict"]["valid"]), (True, True))
@@ -120,7 +120,7 @@ class Transfers(unittest.TestCase):
 
     def test_a_byte_that_the_line_lost_is_a_reason(self):
         lost = WHOLE | {"delivered": {"packets": "5", "bytes": "49"}}
-        made = self.in_virtual_time([SENDER, RECEIVER | {"bytes": 9}], path=lost)
+        made = self.in_virtual_time([SENDER, RECEIVER | {"bytes": 9, "given_up": True}], path=lost)
         self.assertEqual(
             made["verdict"]["reasons"],
             [
