@@ -95,7 +95,7 @@ bool wired_link::offer(std::span<const std::uint8_t> data, std::int64_t now_ns, 
         statistics_.lost.add(data.size());
         return false;
     }
-    for (std::int64_t t = next_start(); t <= now_ns; t = next_start()) start(t);
+    for (std::int64_t t = next_start(); t <= now_ns && t != never; t = next_start()) start(t);
     packets_bytes with_it = statistics_.queued;
     with_it.add(data.size());
     if (held_bytes(with_it) > most_held_) {
@@ -122,7 +122,7 @@ bool wired_link::offer(std::span<const std::uint8_t> data, std::int64_t now_ns, 
 }
 
 void wired_link::advance(std::int64_t now_ns) {
-    for (std::int64_t t = next_wakeup(); t <= now_ns; t = next_wakeup()) {
+    for (std::int64_t t = next_wakeup(); t <= now_ns && t != never; t = next_wakeup()) {
         if (next_start() <= t) {
             start(t);
             continue;
