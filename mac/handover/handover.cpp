@@ -175,7 +175,8 @@ std::int64_t handover::next_wakeup() const {
 void handover::advance(std::int64_t now_ns) {
     if (advancing_) return;
     advancing_ = true;
-    for (std::int64_t t = next_wakeup(); t <= now_ns; t = next_wakeup()) step(std::max(t, now_ns_));
+    for (std::int64_t t = next_wakeup(); t <= now_ns && t != never; t = next_wakeup())
+        step(std::max(t, now_ns_));
     count_time(now_ns);
     advancing_ = false;
 }
