@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A file system that stumbles, for tests: loaded before a program (LD_PRELOAD), it lets one in
-// FAILING_ONE_IN calls that open, read, write or synchronise files below FAILING_FOLDER end with EIO
-// or ENOSPC. Everything else is as it was.
+// FAILING_ONE_IN calls that open, read, write or synchronise files below FAILING_FOLDER end with
+// EIO or ENOSPC. Everything else is as it was.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -79,10 +79,6 @@ ssize_t write(int fd, const void* from, size_t length) {
     return fails(is_of(fd), ENOSPC) ? -1 : REAL(write)(fd, from, length);
 }
 
-int fsync(int fd) {
-    return fails(is_of(fd), EIO) ? -1 : REAL(fsync)(fd);
-}
+int fsync(int fd) { return fails(is_of(fd), EIO) ? -1 : REAL(fsync)(fd); }
 
-int fdatasync(int fd) {
-    return fails(is_of(fd), EIO) ? -1 : REAL(fdatasync)(fd);
-}
+int fdatasync(int fd) { return fails(is_of(fd), EIO) ? -1 : REAL(fdatasync)(fd); }
