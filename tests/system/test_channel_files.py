@@ -267,9 +267,9 @@ class Files(TraceCase):
         good = ",".join(["3"] * 25)
         for pattern, text in (
             ("line 2 has 24 columns", f"{good}\n{good[2:]}\n"),
-            ("line 1: valid are numbers", f"x{good}\n"),
-            ("line 3: valid are SNRs", f"snr_db_0\n{good}\nnan{good[1:]}\n"),
-            ("line 1: valid are SNRs", f"inf{good[1:]}\n"),
+            ("line 1 has 'x3'; valid are numbers", f"x{good}\n"),
+            ("line 3 has 'nan'; valid are numbers", f"snr_db_0\n{good}\nnan{good[1:]}\n"),
+            ("line 1 has 'inf'; valid are numbers", f"inf{good[1:]}\n"),
             ("has no rows", "\n"),
         ):
             with open(self.file("bad.csv"), "w", encoding="ascii") as f:

@@ -284,6 +284,7 @@ def import_log(arguments: list[str], places: Places) -> int:
     )
     given = p.parse_args(arguments)
     given.output = outputs.checked("-o", given.output, given.file)
+    resampled.check_rate(given.rate)
     from . import logs
 
     log = logs.Log(given.file)

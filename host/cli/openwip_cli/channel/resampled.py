@@ -20,11 +20,15 @@ BLOCK = 16384  # slots that are made at once
 HIGHEST_RATE = 1e6
 
 
+def check_rate(rate: float | None) -> None:
+    if rate is not None and not (math.isfinite(rate) and 0 < rate <= HIGHEST_RATE):
+        raise BadInput(f"--rate {rate:g}: valid is more than 0, to {HIGHEST_RATE:g} rows a second")
+
+
 def rows(log: Log, rate: float | None, rule: str) -> Iterator[Any]:
     """Blocks of float32 rows of dB, a row for every slot. `rate`: rows a second; None: what the
     log's times say, or a row for every slot."""
-    if rate is not None and not (math.isfinite(rate) and 0 < rate <= HIGHEST_RATE):
-        raise BadInput(f"--rate {rate:g}: valid is more than 0, to {HIGHEST_RATE:g} rows a second")
+    check_rate(rate)
     timed = log.timed and rate is None
     if not timed and rate in (None, SLOTS_PER_SECOND):
         slots = 0
