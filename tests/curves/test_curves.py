@@ -190,7 +190,13 @@ class Curves(unittest.TestCase):
                 text=True,
                 start_new_session=True,
             ) as p:
-                time.sleep(1.5)
+                # Before its program runs, Python itself may still be starting.
+                tasks = pathlib.Path(f"/proc/{p.pid}/task")
+                deadline = time.monotonic() + 60
+                while not any(t.read_text() for t in tasks.glob("*/children")):
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(0.1)
+                time.sleep(0.5)
                 os.killpg(p.pid, signal.SIGINT)
                 self.assertEqual((p.communicate(timeout=60)[1], p.returncode), ("", 130))
 
