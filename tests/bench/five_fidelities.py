@@ -45,6 +45,7 @@ import math
 import pathlib
 import statistics
 import sys
+import unittest.mock
 from typing import Any
 
 import matplotlib
@@ -195,12 +196,13 @@ def of_ns3(point: Point, seed: int, places: Any) -> float:
 
 def of_linux(point: Point, seed: int, places: Any, over: dict[str, Any] | None = None) -> float:
     work = point.work()
-    flow_results.KINDS["tcp"] = dataclasses.replace(
+    of_point = dataclasses.replace(
         flow_results.KINDS["tcp"], flow_of=point.flow, result_of=lambda *_: {}
     )
-    report = in_virtual_time.run(
-        point.settings(seed) | (over or {}), work, lambda text: None, places=places
-    )
+    with unittest.mock.patch.dict(flow_results.KINDS, {"tcp": of_point}):
+        report = in_virtual_time.run(
+            point.settings(seed) | (over or {}), work, lambda text: None, places=places
+        )
     COUNTED["frames_failed"], COUNTED["prediction_nmse"] = (
         report["link"]["frame_error_rate"],
         report["emulator"]["prediction_nmse"],
