@@ -97,7 +97,7 @@ class Refusals(unittest.TestCase):
             (["a"], "terminal"),
             (
                 ["a", "b", "--addresses", "10.0.0.1", "10.0.0.2/30"],
-                "address '10.0.0.1'; valid: an IPv4",
+                "address is '10.0.0.1'; valid: an IPv4",
             ),
             (
                 ["a", "b", "--delay-injection", "some"],
