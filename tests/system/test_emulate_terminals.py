@@ -20,6 +20,14 @@ from openwip_cli.measure import flows, traffic
 from openwip_cli.runs import emulate
 
 
+def packets_of(cell, count):
+    """The command that prints so many packets of the cell's journal."""
+    return [
+        *(sys.executable, "-m", "openwip_cli", "packets"),
+        *("--name", cell.name, "--json", "--count", str(count)),
+    ]
+
+
 @contextlib.contextmanager
 def sending(cell, sender, receiver):
     """TCP as fast as it goes, between two stations of a cell."""
@@ -150,17 +158,7 @@ class Terminals(unittest.TestCase):
                         )
                     seen.append(settings.status["base"].delay_injection.held_now)
                 follower = subprocess.run(
-                    [
-                        sys.executable,
-                        "-m",
-                        "openwip_cli",
-                        "packets",
-                        "--name",
-                        cell.name,
-                        "--json",
-                        "--count",
-                        "5",
-                    ],
+                    packets_of(cell, 5),
                     capture_output=True,
                     text=True,
                     timeout=20,
@@ -268,17 +266,7 @@ class Terminals(unittest.TestCase):
             slowest("-c", "10")
             settings.set({"umts.errors": 0})
             follower = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "openwip_cli",
-                    "packets",
-                    "--name",
-                    cell.name,
-                    "--json",
-                    "--count",
-                    "3",
-                ],
+                packets_of(cell, 3),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,

@@ -18,7 +18,12 @@ from openwip_cli.measure import flows
 from openwip_cli.runs import ns3, ns3_tcp, pool, tcpl, transfers, validate, virtual
 from openwip_cli.settings import emulator
 from openwip_cli.settings.scenario import Scenario
-from virtual_support import check_full, check_record
+from virtual_support import (
+    check_full,
+    check_record,
+    check_transfer_and_pages,
+    transfer_pages_and_speech,
+)
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 PLACES = Places(pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
@@ -187,19 +192,7 @@ class Runs(unittest.TestCase):
         report = run(
             virtual.Plan(
                 [
-                    flows.flow("transfer", 0, 1, start_s=1, bytes=50000, congestion_control="reno"),
-                    flows.flow(
-                        "pages",
-                        1,
-                        0,
-                        start_s=1,
-                        seconds=SECONDS,
-                        request_bytes=300,
-                        response_bytes=20000,
-                        think_s=0.5,
-                        congestion_control="cubic",
-                    ),
-                    flows.flow("voip", 0, 2, start_s=1, seconds=SECONDS, interval_s=0.02, bytes=60),
+                    *transfer_pages_and_speech(),
                     flows.flow(
                         "bulk",
                         0,
@@ -218,9 +211,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(report["verdict"]["reasons"], [])
         ends = {(e["flow"], e["end"]): e for e in report["flows"]}
         self.assertEqual(len(ends), 7)
-        self.assertEqual(ends[0, "receiver"]["bytes"], 50000)
-        self.assertGreater(ends[1, "client"]["pages"], 1)
-        self.assertEqual(ends[1, "client"]["broken"], 0)
+        check_transfer_and_pages(self, ends)
         self.assertEqual(
             (ends[2, "sender"]["sent"], ends[2, "receiver"]["received"]),
             (50 * SECONDS, 50 * SECONDS),

@@ -20,6 +20,32 @@ HAS_KERNEL = (BUILD / virtual.KERNEL).exists()
 SECONDS = 3
 
 
+def transfer_pages_and_speech():
+    """Flows of three kinds, numbers 0 to 2; the speech is of the second terminal."""
+    return [
+        flows.flow("transfer", 0, 1, start_s=1, bytes=50000, congestion_control="reno"),
+        flows.flow(
+            "pages",
+            1,
+            0,
+            start_s=1,
+            seconds=SECONDS,
+            request_bytes=300,
+            response_bytes=20000,
+            think_s=0.5,
+            congestion_control="cubic",
+        ),
+        flows.flow("voip", 0, 2, start_s=1, seconds=SECONDS, interval_s=0.02, bytes=60),
+    ]
+
+
+def check_transfer_and_pages(test, ends):
+    """They came through whole. `ends`: {(flow, end): its report}."""
+    test.assertEqual(ends[0, "receiver"]["bytes"], 50000)
+    test.assertGreater(ends[1, "client"]["pages"], 1)
+    test.assertEqual(ends[1, "client"]["broken"], 0)
+
+
 def run(plan=None, packets=None, recorded=None, **settings):
     values = {"channel.model": "jakes", "traffic.duration_s": SECONDS} | {
         k.replace("__", "."): v for k, v in settings.items()

@@ -5,6 +5,7 @@ all of it is there. Segments that are sent again have none: it could be that of 
 told from others by its ends, identification and numbers; the first time that it stands in the
 capture it is sent, the second time it has arrived."""
 
+import dataclasses
 import pathlib
 import struct
 from collections.abc import Iterator
@@ -25,26 +26,35 @@ def packets(path: pathlib.Path | str) -> Iterator[tuple[int, bytes]]:
         at += 16 + held
 
 
-def of_capture(path: pathlib.Path | str) -> dict[Flow, list[float]]:
-    """Milliseconds, segment by segment in the order of their numbers, of each direction of each
-    connection that has any."""
+@dataclasses.dataclass
+class Segment:
+    """A TCP segment as it stands in the capture. Its numbers count from the first data of their
+    direction."""
+
+    ns: int
+    flow: Flow
+    arrived: bool  # the second time that it stands there
+    flags: int
+    octets: int  # of data
+    number: int | None  # None: that direction has had no data yet
+    acknowledged: int | None  # the same of the direction that it acknowledges
+    options: bytes
+    first_of_back: int  # number of the first data of the other direction, as it stands in a packet
+
+
+def segments_of(path: pathlib.Path | str) -> Iterator[Segment]:
+    """The TCP segments of a capture over IPv4, in its order."""
     seen: set[tuple[bytes, ...]] = set()
-    # number of each direction; others count from it
     first: dict[Flow, int] = {}
-    # of each direction: number: end, when, again
-    sent: dict[Flow, dict[int, tuple[int, int, bool]]] = {}
-    # acknowledgements of it: when, up to where
-    heard: dict[Flow, list[tuple[int, int]]] = {}
     for ns, ip in packets(path):
         header = (ip[0] & 15) * 4
         if ip[0] >> 4 != 4 or ip[9] != TCP:
             continue
-        sequence, acknowledged, offset, flags = struct.unpack_from(">IIBB", ip, header + 4)
-        source, destination = (
-            ip[12:16] + ip[header : header + 2],
-            ip[16:20] + ip[header + 2 : header + 4],
-        )
-        octets = len(ip) - header - (offset >> 4) * 4
+        number, acknowledged, offset, flags = struct.unpack_from(">IIBB", ip, header + 4)
+        source = ip[12:16] + ip[header : header + 2]
+        destination = ip[16:20] + ip[header + 2 : header + 4]
+        data_at = header + (offset >> 4) * 4
+        octets = len(ip) - data_at
         name = (
             source,
             destination,
@@ -54,14 +64,36 @@ def of_capture(path: pathlib.Path | str) -> dict[Flow, list[float]]:
         )
         arrived = name in seen
         seen.add(name)
-        back = destination, source
-        if arrived and flags & ACK and back in first:
-            heard.setdefault(back, []).append((ns, acknowledged - first[back] & NUMBERS))
-        elif octets and not arrived:
-            of = sent.setdefault((source, destination), {})
-            number = sequence - first.setdefault((source, destination), sequence) & NUMBERS
-            end, first_ns, _ = of.get(number, (number + octets, ns, False))
-            of[number] = (end, first_ns, number in of)
+        flow, back = (source, destination), (destination, source)
+        if octets and not arrived:
+            first.setdefault(flow, number)
+        yield Segment(
+            ns,
+            flow,
+            arrived,
+            flags,
+            octets,
+            number - first[flow] & NUMBERS if flow in first else None,
+            acknowledged - first[back] & NUMBERS if flags & ACK and back in first else None,
+            ip[header + 20 : data_at],
+            first.get(back, 0),
+        )
+
+
+def of_capture(path: pathlib.Path | str) -> dict[Flow, list[float]]:
+    """Milliseconds, segment by segment in the order of their numbers, of each direction of each
+    connection that has any."""
+    # of each direction: number: end, when, again
+    sent: dict[Flow, dict[int, tuple[int, int, bool]]] = {}
+    # acknowledgements of it: when, up to where
+    heard: dict[Flow, list[tuple[int, int]]] = {}
+    for s in segments_of(path):
+        if s.arrived and s.acknowledged is not None:
+            heard.setdefault((s.flow[1], s.flow[0]), []).append((s.ns, s.acknowledged))
+        elif s.octets and not s.arrived and s.number is not None:
+            of = sent.setdefault(s.flow, {})
+            end, first_ns, _ = of.get(s.number, (s.number + s.octets, s.ns, False))
+            of[s.number] = (end, first_ns, s.number in of)
     found = {}
     for flow, segments in sent.items():
         acknowledgements = iter(heard.get(flow, ()))

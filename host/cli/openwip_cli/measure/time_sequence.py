@@ -65,40 +65,22 @@ def sack_blocks(options: bytes) -> list[tuple[int, int]]:
 
 def of_capture(path: pathlib.Path | str) -> Sequence:
     """The direction with the most data; without any it is empty."""
-    seen: set[tuple[bytes, ...]] = set()
-    first: dict[packet_rtt.Flow, int] = {}
     found: dict[packet_rtt.Flow, Sequence] = {}
-    for ns, ip in packet_rtt.packets(path):
-        header = (ip[0] & 15) * 4
-        if ip[0] >> 4 != 4 or ip[9] != packet_rtt.TCP:
-            continue
-        number, acknowledged, offset, flags = struct.unpack_from(">IIBB", ip, header + 4)
-        source = ip[12:16] + ip[header : header + 2]
-        destination = ip[16:20] + ip[header + 2 : header + 4]
-        data_at = header + (offset >> 4) * 4
-        octets = len(ip) - data_at
-        name = (
-            source,
-            destination,
-            ip[4:6],
-            ip[header + 4 : header + 12],
-            bytes([octets > 0, flags]),
-        )
-        arrived = name in seen
-        seen.add(name)
-        back = destination, source
-        if arrived and flags & packet_rtt.ACK and back in first:
-            up_to = acknowledged - first[back] & packet_rtt.NUMBERS
+    for s in packet_rtt.segments_of(path):
+        at = s.ns * 1e-9
+        if s.arrived and s.acknowledged is not None:
             blocks = [
-                (a - first[back] & packet_rtt.NUMBERS, b - first[back] & packet_rtt.NUMBERS)
-                for a, b in sack_blocks(ip[header + 20 : data_at])
+                (
+                    a - s.first_of_back & packet_rtt.NUMBERS,
+                    b - s.first_of_back & packet_rtt.NUMBERS,
+                )
+                for a, b in sack_blocks(s.options)
             ]
-            found[back].heard.append(Heard(ns * 1e-9, up_to, blocks))
-        elif octets and not arrived:
-            flow = source, destination
-            begins = number - first.setdefault(flow, number) & packet_rtt.NUMBERS
-            sequence = found.setdefault(flow, Sequence())
-            sequence.sent.append(Sent(ns * 1e-9, begins, begins + octets, begins < sequence.octets))
+            found[s.flow[1], s.flow[0]].heard.append(Heard(at, s.acknowledged, blocks))
+        elif s.octets and not s.arrived and s.number is not None:
+            sequence = found.setdefault(s.flow, Sequence())
+            again = s.number < sequence.octets
+            sequence.sent.append(Sent(at, s.number, s.number + s.octets, again))
     return max(found.values(), key=lambda s: s.octets, default=Sequence())
 
 
