@@ -156,6 +156,19 @@ class WhatItSays(World):
         self.assertIn("BPSK   50.0%", self.line("sent"))
         self.assertIn("0: 98.0%  1: 2.00%", self.line("ARQ"))
 
+    def test_the_last_second_is_ten_of_ten_statuses_a_second_although_they_jitter(self):
+        for interval, window, statuses in ((1.0, 1, 31), (0.2, 1, 31), (30.0, 30, 400)):
+            for late_ms in ((0, 0), (0, 12), (12, 0)):  # of the first one that counts, of the last
+                self.figures = top_figures.Figures(interval)
+                for n in range(statuses):
+                    late = {statuses - 1 - 10 * window: late_ms[0], statuses - 1: late_ms[1]}
+                    m = control.MacStatus(role="base", slot=150 * n)
+                    m.base.frames_sent = 1500 * n  # ten bins
+                    at = n * SECOND // 10 + late.get(n, 5) * 1_000_000
+                    self.give("base", "status", slot=m.slot, at=at, mac=m)
+                with self.subTest(interval=interval, late_ms=late_ms):
+                    self.assertEqual(self.figures.link()["frames_sent"], 15000 * window)
+
     def test_queues_and_drops_by_reason(self):
         self.give_statuses()
         self.assertIn("queue 7 packets", self.line("downlink"))
@@ -519,6 +532,20 @@ class FromTheWire(unittest.TestCase):
             self.assertIn(
                 "VALID so far" if valid else "INVALID so far: lock: lost 1 times", out.getvalue()
             )
+
+    def test_once_fills_the_width_of_the_terminal(self):
+        self.supervisor.send("verdict", verdict=pb.Verdict(reason=["lock: lost 1 times " * 20]))
+        self.poll_until(lambda: self.source.reader.received() == 1)
+        for columns, width in (("120", 120), ("", 80)):
+            with (
+                mock.patch.object(top, "ONCE_PATIENCE_S", 0),
+                mock.patch.dict(os.environ, {"COLUMNS": columns}),
+                contextlib.redirect_stdout(io.StringIO()) as out,
+            ):
+                top.once(self.source, 0.01)
+            widest = max(map(len, out.getvalue().splitlines()))
+            if columns or not os.isatty(1):
+                self.assertEqual(widest, width)
 
     def test_once_of_a_cell_that_says_nothing_is_a_failure(self):
         with (

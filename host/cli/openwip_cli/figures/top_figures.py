@@ -18,9 +18,9 @@ PUBLISHERS = {
     "tcp": "observer",
     "verdict": "keeper",
 }
-WINDOW_S = 1.0  # of rates and histograms, at least
+WINDOW_S = 1.0  # of rates and histograms
 STALE_S = 3.0  # without a message: not shown as if it were now
-KEPT_STATUSES = 64  # ten a second
+KEPT_STATUSES = 700  # ten a second, for the longest window (--interval 60)
 MOST_TERMINALS = 25
 
 
@@ -62,7 +62,9 @@ class Figures:
         if message.topic == "status":
             kept = self.statuses.setdefault(message.source, collections.deque(maxlen=KEPT_STATUSES))
             kept.append((now, t.mac))
-            while len(kept) > 2 and kept[1][0] <= now - self.window_ns:
+            # The first that is kept is the one whose age is nearest to the window: eleven statuses,
+            # ten a second, are one second although each comes a little earlier or later.
+            while len(kept) > 2 and (now - kept[0][0]) + (now - kept[1][0]) >= 2 * self.window_ns:
                 kept.popleft()
         elif message.topic == "event":
             self.events[t.event.severity] += max(1, t.event.count)
@@ -77,8 +79,8 @@ class Figures:
         return t.mac if t else None
 
     def link(self, user: int | None = None) -> Link | None:
-        """The metrics of the last second or more, as in the report; None while there are not two
-        statuses.
+        """The metrics of the last second (to the nearest status), as in the report; None while there
+        are not two statuses.
         `user`: one of several terminals."""
         kept = self.statuses["base"]
         if len(kept) < 2:

@@ -11,6 +11,7 @@ import contextlib
 import curses
 import locale
 import os
+import shutil
 import sys
 import time
 
@@ -98,7 +99,8 @@ def once(source: Source, interval: float) -> int:
         ):
             break
     frame = source.frame(not can_show_blocks())
-    for line in top_screen.render(f, frame):
+    width = shutil.get_terminal_size().columns  # 80 where standard output is no terminal
+    for line in top_screen.render(f, frame, width):
         print(line.text.rstrip())
     if not f.latest:
         print("openwip: nothing comes from the cell", file=sys.stderr)
