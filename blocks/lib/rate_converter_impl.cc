@@ -72,7 +72,8 @@ public:
             done += produce({made + done, static_cast<std::size_t>(room - done)},
                             nitems_written(0) + static_cast<std::uint64_t>(done));
             if (done == room || used == available[0]) break;
-            // No more than there is room for: what a stream ends with is not left inside.
+            // Takes no more inputs than there is room for outputs, so that the end of a stream does
+            // not stay in the converter.
             const int most = std::clamp(static_cast<int>((room - done) * converter_.map().step()),
                                         1, std::min(piece, available[0] - used));
             used += feed({samples + used, static_cast<std::size_t>(most)},
@@ -149,9 +150,9 @@ private:
             finish(transmits);
             return false;
         }
-        if (sample != position_ && counted_ && transmits) burst_ = true;
-        if (sample != position_ || !counted_) begin(sample);
-        counted_ = true;
+        if (sample != position_ && has_time_ && transmits) burst_ = true;
+        if (sample != position_ || !has_time_) begin(sample);
+        has_time_ = true;
         const model::seconds whole = model::time_of_sample(sample, in_);
         const double later =
             static_cast<double>(exact.full - whole.full) + (exact.fraction - whole.fraction);
@@ -190,14 +191,14 @@ private:
     }
 
     const model::exact_rate in_, out_;
-    std::atomic<std::int64_t> first_;
+    std::atomic<std::int64_t> first_;  // number of the first output sample
     model::rate_converter converter_;
     const std::vector<gr_complex> zeros_;
     std::vector<tag_t> tags_;
     std::int64_t position_ = 0, next_ = 0;  // of the next input, of the next output
     std::optional<std::int64_t> end_{};     // outputs of a burst that has ended
     std::deque<mark> marks_{};
-    bool counted_ = false, burst_ = false, ends_burst_ = false;
+    bool has_time_ = false, burst_ = false, ends_burst_ = false;
 };
 
 }  // namespace

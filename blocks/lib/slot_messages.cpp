@@ -36,7 +36,7 @@ pmt::pmt_t slot_message(const phy::received_slot& received, std::int64_t air) {
                     {"locked", pmt::from_bool(received.locked)},
                     {"grant_ok", pmt::from_bool(received.grant_ok)},
                     {"snr_db", floats(received.snr_db)},
-                    {"slot_snr_db", floats(phy::own_snr_db(received))},
+                    {"slot_snr_db", floats(phy::slot_snr_db(received))},
                     {"predicted_snr_db", floats(received.predicted_snr_db)},
                     {"bits_per_symbol", pmt::init_u8vector(bits.size(), bits)},
                     {"outcome", pmt::init_u8vector(outcome.size(), outcome)}});

@@ -61,8 +61,8 @@ void test_pattern::number_frames(slot air) {
         grant_.first_new_sn = first;
     } else {
         const std::int64_t length = loop_slots * config_.transmissions;
-        const auto oldest =
-            static_cast<wire_sn>(air.value / length * loop_slots * nof_frames);  // of the group
+        const auto oldest = static_cast<wire_sn>(air.value / length * loop_slots *
+                                                 nof_frames);  // of these `length` slots
         again = air.value % length >= loop_slots;
         first = static_cast<wire_sn>(oldest + air.value % loop_slots * nof_frames);
         grant_.first_new_sn =

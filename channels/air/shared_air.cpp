@@ -29,7 +29,7 @@ constexpr int sealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::size_t most_connections = 256;
 constexpr int answer_ms = 1000;                           // of a medium that is asked
 constexpr double fastest = 1e6;                           // times the wall clock
-constexpr std::int64_t most_clock_parts = 1'000'000'000;  // 1000 ppm
+constexpr std::int64_t most_clock_parts = 1'000'000'000;  // in 1e-12: 1000 ppm
 
 constexpr std::size_t page(std::size_t n) { return (n + 4095) & ~std::size_t{4095}; }
 constexpr std::size_t head_bytes(std::size_t nodes) {
@@ -114,7 +114,7 @@ void shared_air::map(int flags, int fd) {
     memory_ = p;
 }
 
-// The memory is zero: no field is touched twice.
+// The kernel has zeroed the memory; this begins the lives of the structures in it.
 void shared_air::build() {
     new (memory_) air_header{};
     for (std::size_t i = 0; i < nodes(); ++i) new (&node(i)) node_block{};
@@ -135,7 +135,8 @@ shared_air::description shared_air::describe() const {
 }
 
 void shared_air::open(const std::optional<os::account>& also) {
-    // A user whose processes do not belong together is nobody's account.
+    // The kernel's overflow uid stands for every account that this namespace does not know, so it
+    // gets no access.
     const bool shared = also && also->uid != 0 && also->uid != os::overflow_user;
     listener_ = name_->listen(shared ? std::optional(also->gid) : std::nullopt);
     wake_ = descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

@@ -32,7 +32,8 @@ public:
     bool is_open() const noexcept { return current_ != nullptr; }
     // Time after the last published sample, if the burst has a time of its own.
     tick end_time() const noexcept { return end_time_; }
-    // false: the table of bursts is full.
+    // false: the table of bursts is full. `hold`: the clock waits for this node also between its
+    // bursts.
     bool open(tick time, tick now, bool hold) noexcept;
     std::uint64_t room() const noexcept;
     bool wait_room(std::chrono::nanoseconds timeout);

@@ -10,8 +10,8 @@
 //                    d r/dt = -v cos in the first half and +v cos in the second:
 //                    (f/v)(r(0) - r) turns, then (f/v)(r - r(Ds/v)); a period adds up to none.
 //   waypoint_track   straight from point to point at a speed for each stretch, and back to the
-//   first
-//                    point if closed, else it stays at the last; the base station is at (0, 0)
+//                    first point if closed, else it stays at the last; the base station is at
+//                    (0, 0)
 //
 // All that depends on the place is a function of the length travelled, s(t): scattered waves turn
 // with s in wavelengths (their spectrum is Clarke's with v(t)), shadowing changes with s in metres.

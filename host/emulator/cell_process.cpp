@@ -45,7 +45,8 @@ private:
         cell_.prepare_errors();
         path_->load_rules(config);
     }
-    // Not the slot itself: what has come until now is read first.
+    // Moves packets on, but does not begin the slot at `due`: packets that have come before it are
+    // read first.
     void advance(std::int64_t t, std::int64_t due) override {
         if (links().next_wakeup() < due) links().advance(std::min(t, due - 1));
     }
@@ -68,7 +69,7 @@ private:
     void check(const config::settings& wanted, const emulator_config& made, const std::string& key,
                station asked) const;
     void apply(const emulator_config& wanted, const std::vector<std::string>& changed);
-    void end_what_passes() override;
+    void end_expired_settings() override;
 
     std::unique_ptr<cell_path> path_;
     emulated_cell& cell_ = path_->cell;
@@ -83,7 +84,8 @@ bool cell_process::configure(const std::string& yaml, station asked) {
     const emulator_config made = translate(wanted);
     for (const auto& key : changed) check(wanted, made, key, asked);
     apply(made, changed);
-    // Those of the medium are told by whoever asks it (wip_observer), as of a cell of samples.
+    // A change that wip_observer asks for, as the medium's controls do, is announced by
+    // wip_observer.
     for (const auto& key : changed)
         if (asked != station::air)
             sockets_of(asked).events.say(openwip::telemetry::Event::INFO, "setting",
@@ -141,7 +143,7 @@ void cell_process::apply(const emulator_config& wanted, const std::vector<std::s
 }
 
 // A blackout of a given length is over by itself.
-void cell_process::end_what_passes() {
+void cell_process::end_expired_settings() {
     if (config.channel.blackout_ms == 0 || cell_.dark(changes_from())) return;
     config.channel.blackout_ms = 0;
     replace(name::channel_blackout, std::string(text_of(config::channel_blackout_word::off)));

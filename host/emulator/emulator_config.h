@@ -43,8 +43,8 @@ enum class link_kind : std::uint8_t { ofdm, umts, wlan, hetnet, wire };
 struct wlan_path_config {
     wlan::wlan_config cell;
     packet_model::attempt_config errors;
-    bool errors_up = true, errors_down = true;  // of frames on their way so
-    int errors_station = 0;                     // on its last hop only; 0: everywhere
+    bool errors_up = true, errors_down = true;  // whether frames in that direction have errors
+    int errors_station = 0;  // number of the station on whose last hop alone are errors; 0: all
     packet_model::wired_config to_base, from_base;
 };
 
@@ -64,7 +64,7 @@ struct emulator_config {
     interface_config server;
     std::vector<interface_config> terminals;
     bool tcp_l = false;       // of every terminal
-    bool controller = false;  // in virtual time: between the wired network and the link
+    bool controller = false;  // virtual time: a relay of TCP between the wired network and the link
     std::string air_control_endpoint;
     host::telemetry_rates telemetry;
     double pacing_limit_ms = 0;

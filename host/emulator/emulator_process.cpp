@@ -193,7 +193,7 @@ void emulator_process::fill(AirStatus& status) const {
 }
 
 void emulator_process::serve() {
-    end_what_passes();
+    end_expired_settings();
     for (const auto s : {station::base, station::terminal, station::air}) {
         const auto change = [this, s](const std::string& yaml) { return configure(yaml, s); };
         const auto answer = [this, s](Reply& r) {

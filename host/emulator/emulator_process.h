@@ -65,7 +65,7 @@ protected:
     virtual void goes(int user, const link_packet& packet) = 0;
     // ... and live settings. configure(): false, nothing was changed; throws config::error.
     virtual bool configure(const std::string& yaml, station asked) = 0;
-    virtual void end_what_passes() = 0;
+    virtual void end_expired_settings() = 0;
 
     std::int64_t now() const;
     slot changes_from() const { return next + change_after; }

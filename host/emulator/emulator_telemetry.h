@@ -22,9 +22,9 @@ public:
     emulator_telemetry(emulated_cell& cell, host::telemetry_port& base,
                        host::telemetry_port& terminal, const cell_config& config,
                        int packets_per_second);
-    // Publishes the messages that wait, as the logs do it.
+    // Publishes the messages that still wait, as the destructors of the logs do.
     ~emulator_telemetry();
-    // Publishes the waiting packets, before that.
+    // Publishes the records of packets that wait, while the cell is still there.
     void flush();
     emulator_telemetry(const emulator_telemetry&) = delete;
     emulator_telemetry& operator=(const emulator_telemetry&) = delete;
@@ -51,7 +51,8 @@ private:
     emulated_cell* cell_;
     host::telemetry_port* base_;
     host::telemetry_port* terminal_;
-    slot published_{-1};  // up to here, the base station's topic `slot` has been seen to
+    slot published_{
+        -1};  // the base station's topic `slot` is published, or was not due, up to here
     struct logs {
         logs(host::telemetry_port& base, host::telemetry_port& terminal, link_profile profile,
              int user)

@@ -74,7 +74,7 @@ private:
     void follow_packets();
     bool of_the_link(const std::string& key) const;
     bool configure(const std::string& yaml, station asked) override;
-    void end_what_passes() override;
+    void end_expired_settings() override;
 
     std::unique_ptr<pair_path> path_;
     ip_log server_log_;
@@ -132,7 +132,7 @@ bool link_process::configure(const std::string& yaml, station asked) {
     return true;
 }
 
-void link_process::end_what_passes() {
+void link_process::end_expired_settings() {
     const auto moved = path_->carrier->moved_settings(now());
     if (moved.empty()) return;
     for (const auto& [key, value] : moved) replace(key, value);

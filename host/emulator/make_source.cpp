@@ -13,6 +13,8 @@ namespace {
 
 using bin_model::trace_channel;
 
+// A trace file may come from anybody, so a child process without rights reads it
+// (confined_trace.h).
 snr_source recorded(const channel_config& c, const std::string& user, std::uint64_t seed,
                     int horizon_slots) {
     trace::confined_trace read = trace::read_confined(c.model, user);
@@ -23,7 +25,8 @@ snr_source recorded(const channel_config& c, const std::string& user, std::uint6
         if (!played->has_prediction())
             throw config::error("channel.prediction_nmse = trace: " + c.model +
                                 " holds no predictions; valid: 0..0.5");
-        // A prediction that was made later than the loop asks for comes too late.
+        // The base station plans horizon_slots ahead; a prediction of fewer slots was made too
+        // late.
         const int held = read.horizon_slots.value_or(0);
         if (held < horizon_slots)
             throw config::error("channel.prediction_nmse = trace: " + c.model + " was predicted " +

@@ -19,8 +19,12 @@ namespace {
 // and not for a damaged message: one second.
 constexpr slot_count largest_gap{slots_per_second};
 constexpr std::size_t most_open_requests = 64;
+// The first requests of a flowgraph are answered before the terminal's clock is known, or the loop
+// of plan and report could not begin.
 constexpr int requests_without_clock = 3;
-constexpr slot_count most_settled{48};  // slots that one turn publishes at most
+// Slots whose frames are all acknowledged or failed, of which topic `slot` publishes so many at
+// most each time.
+constexpr slot_count most_settled{48};
 // An uplink packet may be up to 15000 slots on its way (uplink.delay_slots).
 constexpr slot_count longest_uplink{15000 + slots_per_second};
 
@@ -105,6 +109,8 @@ void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
     if (!free_running_) answer_requests();
 }
 
+// The event loop has read all messages that waited. A radio does not wait, so after a stall only
+// the last request is for a slot that can still be sent.
 void base_station::caught_up() {
     if (!free_running_ || requests_.empty()) return;
     requests_.erase(requests_.begin(), requests_.end() - 1);
@@ -170,7 +176,7 @@ void base_station::send_plan(const slot_plan& plan) {
     port_->to_flowgraph(plan_message_);
 }
 
-// One slot in each turn, but after a gap in the requests.
+// One slot each time, except after a gap in the requests.
 void base_station::publish_settled() {
     auto& out = port_->telemetry();
     const slot last = mac_.resolved();
@@ -215,8 +221,10 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
         case slot_clock::verdict::stale:
             ++stale_;
             break;
-        case slot_clock::verdict::doubtful:    // its packets are taken all the same
-            if (m.locked() || !free_running_)  // else it is this station's own (renumber)
+        case slot_clock::verdict::doubtful:  // its packets are taken all the same
+            // While the terminal has no lock, renumber() has written this station's own slot number
+            // into its message.
+            if (m.locked() || !free_running_)
                 port_->malformed("uplink", "clock far from the last one");
             break;
     }
@@ -288,7 +296,7 @@ void base_station::deliver_arrived() {
         const auto& data = arriving_.front().data;
         --uplink_queued_.packets;
         uplink_queued_.bytes -= data.size();
-        // That of a message that was late is over.
+        // The message may have been late; an arrival time that is past is set to now.
         uplink_now_ = std::clamp(slot_start_ns(arriving_.front().arrival), uplink_now_, wired_now_);
         from_base_.offer(data, uplink_now_);
         arriving_.pop_front();

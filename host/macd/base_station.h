@@ -81,7 +81,8 @@ private:
     ip_log ip_;
     frame_log frames_;
     link_config link_;
-    const slot_count lead_, loop_;  // loop_: the plan of slot k waits for the report of k - loop_
+    const slot_count lead_;
+    const slot_count loop_;  // the plan of slot k waits for the terminal's report of slot k - loop_
     const bool free_running_;
     const extension::link_rules_config rules_config_;
     std::optional<extension::link_rules> rules_;  // before the MAC that uses them
@@ -94,12 +95,15 @@ private:
     bool planned_any_ = false;
     slot planned_;           // last slot planned
     slot_grant last_grant_;  // of it
-    slot published_;         // up to here, topic `slot` has been seen to
-    slot_clock asked_;       // by the transmitter, when free-running
-    slot_clock clock_;       // the terminal's: it has passed the end of this slot
+    slot published_;         // topic `slot` is published, or was not due, up to here
+    // Slot numbers of the transmitter's requests, when free-running: here() makes this station's
+    // count of such a number, there() the transmitter's.
+    slot_clock asked_;
+    slot_clock clock_;  // the terminal's: it has passed the end of this slot
     std::uint64_t stale_ = 0;
     bool tun_alive_ = true;
-    int loop_to_tell_ = 0;  // new delay that the terminal has not been told; 0: none
+    int loop_to_tell_ =
+        0;  // retransmission delay that is still to be sent to the terminal; 0: none
 
     packet_model::wired_link to_base_, from_base_;
     std::int64_t wired_now_ = 0,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Whether the two parties of a macd live: its flowgraph and the macd at the other end.
 //
-// Once a party has sent a message of the slot path, it must not be silent for longer than the
-// timeout while it owes the next message. A party whose connection has closed has died, unless the
-// connection or a word about an orderly end comes within `goodbye_grace`.
+// The messages on which each slot waits (plans, received slots, and at the base station the
+// terminal's reports) are the slot path. Once a party has sent one of these, it must not be silent
+// for longer than the timeout while it owes the next one. A party whose connection has closed has
+// died, unless the connection or a word about an orderly end comes within `goodbye_grace`.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,8 @@ public:
         : timeout_(std::chrono::duration_cast<clock::duration>(
               std::chrono::duration<double>(timeout_s))) {}
 
-    // A message came; of the slot path: from now on silence counts.
+    // A message came. `slot_path`: it is one on which slots wait, so from now on the silence of
+    // this party is measured. All messages of one party are of the same kind.
     void heard(party p, bool slot_path, time now) { of(p) = {slot_path, now}; }
     bool started(party p) const { return p != party::nobody && of(p).started; }
     // The connection closed. The first party to go is the one to name.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The base station's side of the packets' delays: while somebody listens, the terminal is asked for
-// its reports, the journal joins the two halves, and topic `packet` gets the records. A watch
-// begins when the terminal's first reports of it come, so that no packet is followed whose report
-// the terminal did not know it had to say; its number keeps reports of an earlier watch out.
+// Joins the base station's journal of sent packets with the terminal's reports of received ones:
+// the records of each packet's delay, which topic `packet` publishes. The terminal reports only
+// while somebody has subscribed to the topic. Each subscription has a number, so late reports of an
+// earlier one are ignored. Only packets are followed that are sent after the terminal's first
+// report, since the terminal has not looked for the others.
 #pragma once
 
 #include <vector>
@@ -33,7 +34,8 @@ public:
     // Publishes the records that wait, as of that slot.
     void flush();
 
-    // packets_in(): whose packets a frame holds, while topic `packet` or `frames` is wanted.
+    // The journal also knows whose packets a frame holds (packet_journal::packets_in), as long as
+    // topic `packet` or `frames` is subscribed to.
     const packet_journal& journal() const { return journal_; }
 
 private:

@@ -41,7 +41,7 @@ public:
     base_station_mac& operator=(base_station_mac&&) noexcept;
 
     // False when the packet was dropped (counted with its reason). It came at the start of slot
-    // `now`, or at a time of the count in which slot 0 begins at 0; a queue discipline counts the
+    // `now`, or `arrived_ns` nanoseconds after the start of slot 0; a queue discipline counts the
     // time in the queue from there to the start of the slot that is planned.
     bool on_sdu(std::span<const std::uint8_t> packet, slot now) {
         return on_sdu(packet, slot_start_ns(now));
@@ -49,8 +49,8 @@ public:
     bool on_sdu(std::span<const std::uint8_t> packet, std::int64_t arrived_ns);
     void on_feedback(const slot_feedback& feedback);
     // The plan of that slot did not go on the air: its frames count as failed, and its SDU
-    // boundaries as not reported, at once and not a loop later. Does nothing for a slot that is
-    // resolved already, or was not planned.
+    // boundaries as not reported, at once and not only after the retransmission delay. Does nothing
+    // for a slot that is resolved already, or was not planned.
     void on_not_sent(slot air);
     slot_plan plan(slot air);
     // Uses every bin of the set (bit b: bin b) that it has something for; `bins` and `allocation`
@@ -61,8 +61,9 @@ public:
     // for a slot that is planned.
     const scheduling_view& look(slot air);
 
-    // At run time, from the next plan on: everything but the profile and the eight points. A new
-    // retransmission delay also holds for what is on the way. Throws as the constructor does.
+    // At run time, from the next plan on: everything except link.profile and link.eight_points (the
+    // constellation of 8-QAM). A new retransmission delay also holds for what is on the way. Throws
+    // as the constructor does.
     void reconfigure(const link_config& config);
 
     // From the next plan on: who shares out the bins instead of `allocation` in plan(air), and who

@@ -7,6 +7,9 @@
 namespace wip {
 namespace {
 
+// A point seen from the one whose region is asked for, divided by its squared distance. The border
+// half way to a point is a line, and inversion makes of the lines that bound the region the corners
+// of a convex hull.
 struct inverted {
     std::complex<double> w;
     std::size_t point;
@@ -20,13 +23,13 @@ double cross(const inverted& o, const inverted& a, const inverted& b) {
 }  // namespace
 
 std::vector<std::size_t> bounding_points(std::span<const std::complex<double>> points,
-                                         std::size_t of) {
-    // With the point itself at 0: where it is the best there is no border.
-    std::vector<inverted> all{{0, of}};
+                                         std::size_t centre) {
+    // The centre at 0 stands for a border at infinity, where the region is unbounded.
+    std::vector<inverted> all{{0, centre}};
     double largest = 0;
     for (std::size_t i = 0; i < points.size(); ++i) {
-        if (i == of) continue;
-        const auto d = points[i] - points[of];
+        if (i == centre) continue;
+        const auto d = points[i] - points[centre];
         all.push_back({d / std::norm(d), i});
         largest = std::max(largest, std::norm(all.back().w));
     }

@@ -51,8 +51,8 @@ private:
     rated_bin take(std::size_t index);
 
     link_profile profile_;
-    std::vector<rated_bin> free_;  // ascending rate, then bin
-    std::vector<rated_bin> chain_;
+    std::vector<rated_bin> free_;   // ascending rate, then bin
+    std::vector<rated_bin> chain_;  // bins that take one unit together, ascending bin
     std::vector<placed_unit> placed_;
     std::vector<arq_unit> rest_;
     std::size_t used_ = 0;

@@ -31,7 +31,8 @@ public:
     slot_feedback on_slot(const slot_report& report);
     const terminal_statistics& statistics() const;
 
-    // The terminal's half of the packets' delays (rlc/delivery_log.h); nullptr: not wanted.
+    // The log of packets as they are delivered here (rlc/delivery_log.h), from which their delays
+    // are made; nullptr: none is kept.
     void report_to(delivery_log* log);
     // Packets that start in a frame before this one have been delivered or are lost.
     wire_sn decided_before() const;

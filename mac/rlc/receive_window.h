@@ -52,15 +52,16 @@ public:
 
     // Forgets everything; the next frame to come is `sn`.
     void restart(frame_sn sn);
-    // The slot that what follows happens in.
+    // Sets the slot in which the next calls happen.
     void set_slot(std::int64_t now) { now_ = now; }
     std::int64_t now() const { return now_; }
     // Frames up to `end` (exclusive) exist, at least as granted.
     void extend(frame_sn end);
     // The sender holds nothing before `edge`: what is not complete there is lost.
     void raise_edge(frame_sn edge);
-    // Frames before `sn` are no longer needed. One that is pending stays all the same, and those
-    // behind it: only what arrived is acknowledged, or error rate and goodput would be too good.
+    // Frames before `sn` are no longer needed. One that is pending stays all the same, and so do
+    // those behind it. If they went, they would count as acknowledged without having arrived, and
+    // error rate and goodput would look better than they are.
     void release(frame_sn sn);
 
     enum class put_result : std::uint8_t { fresh, duplicate, bad, invalid };

@@ -42,7 +42,7 @@ struct am_config {
 
     discard_mode discard = discard_mode::after_max_dat;
     int max_dat = setting::umts_max_dat.initial;  // transmissions of a PDU
-    bool poll_counted = false;    // max_dat ends what is sent again for a poll's sake, too
+    bool poll_counted = false;    // a PDU repeated only to carry a poll counts in max_dat
     std::int64_t discard_ns = 0;  // of mode timer
     std::int64_t mrw_timer_ns = 300'000'000;
     int max_mrw = 8;  // transmissions of an MRW, then RESET
@@ -52,7 +52,8 @@ struct am_config {
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
 
-// Where an SDU ends: after how many resets, in which PDU, as its which end.
+// Where an SDU ends: after how many resets, in which PDU, and as which of the ends in it (0, 1,
+// ..).
 struct sdu_position {
     std::uint32_t epoch = 0;
     std::int64_t sn = 0;

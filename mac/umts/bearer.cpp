@@ -10,14 +10,15 @@ namespace wip::umts {
 namespace {
 
 constexpr std::int64_t never = packet_link::never;
-constexpr double round = 1e-6;  // of a PDU
+constexpr double tolerance_pdus = 1e-6;  // of sums of fractions of a PDU
+// Between looks at an uplink in which nothing is to be sent.
 constexpr std::int64_t quiet_poll_ns = 5'000'000'000;
 
 bearer::way other(bearer::way w) {
     return w == bearer::way::down ? bearer::way::up : bearer::way::down;
 }
 
-// When what this time is in is over; before it: it is in none.
+// The end of the episode that contains this time; 0: none does.
 std::int64_t end_of(const std::vector<episode>& all, std::int64_t ns) {
     std::int64_t end = 0;
     for (const episode& e : all)
@@ -178,7 +179,7 @@ std::int64_t bearer::next_interval(way w) const {
     const std::int64_t from = std::max(s.done_ns + 1, now_ns_);
     std::int64_t work = sender(w).next_wakeup(from);
     if (work == never) return never;
-    // Nothing goes before a change that was begun is made.
+    // Nothing is sent before a change of RRC state that has begun is complete.
     if (!control_.connected() && control_.next_wakeup() != never)
         work = std::max(work, control_.next_wakeup());
     std::int64_t at = interval_at(w, std::max(work, from));
@@ -257,7 +258,8 @@ double bearer::busy_bps(way w) const {
 int bearer::pdus_of(way w, std::int64_t start_ns) const {
     const double each = pdus_per_interval(w);
     const auto k = static_cast<double>(start_ns / tti_ns_);
-    return static_cast<int>(std::floor((k + 1) * each + round) - std::floor(k * each + round));
+    return static_cast<int>(std::floor((k + 1) * each + tolerance_pdus) -
+                            std::floor(k * each + tolerance_pdus));
 }
 
 int bearer::begin_interval(way w, std::int64_t start_ns) {
@@ -267,7 +269,7 @@ int bearer::begin_interval(way w, std::int64_t start_ns) {
     rlc_entity& from = entity(w);
     control_.update(waiting_bytes(), from.has_pdu(start_ns), start_ns);
     const int pdus = control_.connected() ? pdus_of(w, start_ns) : 0;
-    const int most = static_cast<int>(std::ceil(pdus_per_interval(w) - round));
+    const int most = static_cast<int>(std::ceil(pdus_per_interval(w) - tolerance_pdus));
     from.begin_interval(pdus, most, start_ns);
     if (from.failed()) {
         re_establish();
@@ -296,7 +298,8 @@ bool bearer::send_pdu(way w, std::int64_t start_ns) {
     if (auto* const journal = s.packets.journal(); journal != nullptr && sent.number >= 0)
         journal->sent(sent.number, sent.again, start_ns, due, s.block_lost);
     if (watch_) watch_(w, pdu, start_ns, s.block_lost);
-    // One that is lost without acknowledgements has its moment, too.
+    // Without acknowledgements, the receiver finds out about a lost PDU at the time at which it
+    // would have arrived.
     if (!s.block_lost || !acknowledged())
         s.air.push(due, s.block_lost ? pdu.first(0) : pdu).id =
             static_cast<std::uint64_t>(sent.number);

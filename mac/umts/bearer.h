@@ -5,10 +5,11 @@
 //   server --> core delay --> RLC --> blocks, lost or not --> radio delay --> RLC --> terminal
 //   server <-- core delay <-- RLC <-- radio delay <-- blocks, lost or not <-- RLC <-- terminal
 //
-// Time is the owner's. Downlink intervals begin at multiples of the TTI, those of the uplink half a
-// TTI later; a block begins with an interval, takes all of it and is with the other end a radio
-// delay behind its end. In an interval go as many PDUs as the rate allows, lost together or not at
-// all. Nothing happens in an interval in which neither entity has a PDU, so none is visited.
+// The owner moves time on (advance, next_wakeup). Downlink intervals begin at multiples of the TTI,
+// those of the uplink half a TTI later; a block begins with an interval, takes all of it and is
+// with the other end a radio delay behind its end. In an interval go as many PDUs as the rate
+// allows, lost together or not at all. Nothing happens in an interval in which neither entity has a
+// PDU, so none is visited.
 //
 // The fate of each packet is kept in packet_account.h. An RLC that has failed (RESET unanswered) is
 // set up anew. Without acknowledgements a packet is lost when the PDUs up to its end have come, or
@@ -56,7 +57,8 @@ public:
     // From the next interval on.
     void set_rate(double kbps_down, double kbps_up);
     void set_errors(const block_error_config& down, const block_error_config& up);
-    // The window that each end's receiver grants the other one; 0: all of it. With a status.
+    // The window that each end's receiver grants the other one, sent with a status PDU; 0: all of
+    // it.
     void grant_window(int pdus);
     void set_episodes(std::vector<episode> spikes, std::vector<episode> outages);
 

@@ -56,7 +56,7 @@ private:
 
     sharing method_ = sharing::equal_throughput;
     std::vector<state> users_;
-    std::array<served, 4> served_{};  // of each class, what the one served last had had
+    std::array<served, 4> served_{};  // of each class, totals of the user served last, before that
     std::int64_t interval_ = -1;
     double left_ = 0;  // of the resource of this interval
 };

@@ -25,10 +25,12 @@ PRODUCTS = {
 SLOWER = "type=vusrp,speed=0.05,ppm=0"
 GENTLE, AT_SPEED = "type=vusrp,speed=0.25,ppm=0", "type=vusrp,ppm=0"
 RATE, CARRIER = "7.68e6", "1.8e9"
-# Gain of the transmitter at which its full scale is that of a receiver of its kind at gain 0.
 TRIES = 10  # of a program that a busy machine disturbs
+# Gain of the transmitter at which its full scale is that of a receiver of its kind at gain 0.
 UNITY = {"b210": "69.75", "x310": "11.5", "n310": "50", "e320": "69.75"}
-SLOW = "clock: realtime, speed: 0.1, hearing_hz: 1000000, wait_for: {transmitters: 1, receivers: 1}"
+SLOW_MEDIUM = (
+    "clock: realtime, speed: 0.1, hearing_hz: 1000000, wait_for: {transmitters: 1, receivers: 1}"
+)
 
 
 def of_product(product, base=GENTLE):
@@ -239,7 +241,7 @@ class Foreign(unittest.TestCase):
         def test(product):
             # Its own 16 frames hold 4 ms, which GNU Radio's start takes on a busy machine.
             frames = ",num_recv_frames=256" * (product == "b210")
-            with Medium(SLOW, "{a: {}, b: {}}", "[{from: a, to: b, gain_db: -20}]") as air:
+            with Medium(SLOW_MEDIUM, "{a: {}, b: {}}", "[{from: a, to: b, gain_db: -20}]") as air:
                 found = self.found(
                     "grc",
                     *(f"{air.args(node)},ppm=0,{PRODUCTS[product]}{frames}" for node in "ab"),

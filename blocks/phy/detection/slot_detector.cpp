@@ -169,7 +169,7 @@ void slot_detector::load_weights(bin_index bin, float noise, soft_copy& copy) co
 }
 
 // By its symbols in the middle of the slot.
-bool slot_detector::is_clear(bin_index bin, int k, float noise) const noexcept {
+bool slot_detector::is_certain(bin_index bin, int k, float noise) const noexcept {
     const float* p = power_[symbols_per_slot / 2].re + bin.n() * subcarriers_per_bin;
     float least = p[0];
     for (int i = 1; i < subcarriers_per_bin; ++i) least = std::min(least, p[i]);
@@ -177,15 +177,15 @@ bool slot_detector::is_clear(bin_index bin, int k, float noise) const noexcept {
 }
 
 bool slot_detector::decode(bin_index bin, const soft_copy& symbols, int k, std::uint64_t key,
-                           bool clear) noexcept {
+                           bool certain) noexcept {
     // Whole vectors: the four symbols of padding are sliced too.
     constellations_[static_cast<std::size_t>(k - 1)].slice(symbols.re.data(), symbols.im.data(),
                                                            labels_[bin.n()].data(), label_capacity);
     const bool holds = decode_frame(labels_[bin.n()], k, key, frames_[bin.n()]);
     const bool asked = holds || watcher_ != nullptr;
     const bool accepted =
-        asked && (clear || wrong_decisions(constellations_[static_cast<std::size_t>(k - 1)],
-                                           symbols, labels_[bin.n()]) <= most_wrong(k));
+        asked && (certain || wrong_decisions(constellations_[static_cast<std::size_t>(k - 1)],
+                                             symbols, labels_[bin.n()]) <= most_wrong(k));
     if (watcher_ != nullptr) watcher_->on_check(bin, labels_[bin.n()], holds, accepted);
     return holds && accepted;
 }
@@ -201,12 +201,12 @@ bool slot_detector::attempt(bin_index bin, const bin_grant& grant, float noise, 
     auto& copy = copies_[bin.n()];
     transfer<&plane::re>(equalised_, bin, copy.re.data());
     transfer<&plane::im>(equalised_, bin, copy.im.data());
-    const bool clear = is_clear(bin, unit.bits_per_symbol, noise);
-    const bool weighted = !clear || soft_ || again;
+    const bool certain = is_certain(bin, unit.bits_per_symbol, noise);
+    const bool weighted = !certain || soft_ || again;
     if (weighted) load_weights(bin, noise, copy);
     const soft_copy* earlier = again && combining_ ? store_.find(unit) : nullptr;
     if (earlier == nullptr) {
-        const bool good = decode(bin, copy, unit.bits_per_symbol, key, clear);
+        const bool good = decode(bin, copy, unit.bits_per_symbol, key, certain);
         if (good || again) return good;
         if (!weighted) load_weights(bin, noise, copy);
         if (combining_) earlier = store_.find(unit);

@@ -3,9 +3,11 @@
 // nearest point, descrambling, CRC; when the CRC fails, once more after chase combining with the
 // stored copies. When frames of the slot still fail and are not hopeless, the channel is estimated
 // again from all decisions (decision_feedback.h) and the failed ones that have hope are detected
-// again, combined where there is a copy: once, or twice where interference between subcarriers is
-// most of the noise. So there are three checks of a frame at most, four there; one that is
-// too likely to be wrong is not accepted when its CRC holds (wrong_decisions.h).
+// again, combined where there is a copy. Where interference between subcarriers is most of the
+// noise, this is done twice. The CRC of a frame is checked at most
+//     once as received, once combined, once after feedback, once after a second feedback.
+// A frame that is too likely to be wrong is not accepted even if its CRC holds
+// (wrong_decisions.h).
 #pragma once
 
 #include <array>
@@ -51,6 +53,7 @@ public:
                 const known_symbols* known = nullptr) noexcept;
     // Whether the last call took a second look with decision feedback.
     bool second_pass() const noexcept { return second_pass_; }
+    // Share of the transmitter's IQ image (sent_image.h).
     cf32 image() const noexcept { return image_.share(); }
     void clear() noexcept {
         store_.clear();
@@ -70,13 +73,13 @@ private:
     void look_again(const std::array<plane, symbols_per_slot>& y, const channel_estimate& channel,
                     const std::array<float, nof_bins>& noise, const slot_grant& grant,
                     std::array<bin_result, nof_bins>& out, const known_symbols& known) noexcept;
-    bool is_clear(bin_index bin, int k, float noise) const noexcept;
+    bool is_certain(bin_index bin, int k, float noise) const noexcept;
     void place_decisions(bin_index bin, int k) noexcept;
     unit_key key_of(const bin_grant& grant) const noexcept;
     void load_weights(bin_index bin, float noise, soft_copy& copy) const noexcept;
-    // clear: accepted without a look at the weights, which need not be there.
+    // certain: accepted without a look at the weights of the symbols, which need not be there.
     bool decode(bin_index bin, const soft_copy& symbols, int k, std::uint64_t key,
-                bool clear) noexcept;
+                bool certain) noexcept;
 
     int cell_;
     bool combining_;

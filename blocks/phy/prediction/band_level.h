@@ -17,9 +17,10 @@
 //
 // Prior: l_0 = 0.95 l_1 + b + white, b = 0.6 b + white; a Kalman filter over b and 15 levels, one
 // equation after the other. What changes over more than 20 slots stays in the components, whose
-// filters follow it. How much the level moves is learned: of increments that are known from both
-// sides (six slots back) the mean square should be what prior and posterior differ by; where it is
-// less than 1.5 times that the prior shrinks, so that without shadowing nothing is taken out.
+// filters follow it. How much the level moves is learned from its increments of six slots ago, for
+// which slots before and after have been heard. Their mean square should equal the difference
+// between the variance of the prior and that of the posterior. While it is less than 1.5 times that
+// difference the prior shrinks, so that without shadowing nothing is taken out.
 #pragma once
 
 #include <array>
@@ -37,7 +38,7 @@ public:
 
     // The innovation of one component, with the supposed level removed.
     struct innovation {
-        alignas(vector_alignment) row to_re, to_im;  // how it depends on b (not), l_0, l_1, ..
+        alignas(vector_alignment) row to_re, to_im;  // derivatives: by b (always 0), l_0, l_1, ..
         float re, im;
         float variance;  // of the filter's error and the noise, both parts
     };
@@ -57,7 +58,7 @@ private:
     row state_;
     alignas(vector_alignment) std::array<row, size> covariance_;
     float scale_;        // of the prior's variances
-    float model_error_;  // of those of the components
+    float model_error_;  // factor of the components' variances
 };
 
 }  // namespace wip::phy

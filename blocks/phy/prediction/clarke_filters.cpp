@@ -11,7 +11,7 @@
 namespace wip::phy {
 
 namespace {
-constexpr float nothing = 0.1F;  // SNR of what is not filtered
+constexpr float unfiltered_snr = 0.1F;  // below it a component is taken as it is
 }
 
 void clarke_correlation(double cycles_per_slot, double* out, int n, double first) noexcept {
@@ -39,7 +39,7 @@ snr_place clarke_filters::place_of(float snr) noexcept {
     const double steps = std::clamp(above.value / snr_step.value, 0.0, nof_snrs - 1.0);
     const int below = static_cast<int>(steps);
     return {snr_class{below}, static_cast<float>(steps - below),
-            std::clamp(snr / nothing - 1, 0.F, 1.F)};
+            std::clamp(snr / unfiltered_snr - 1, 0.F, 1.F)};
 }
 
 clarke_filters::clarke_filters(double ahead, int order, double aperture)
@@ -50,7 +50,8 @@ clarke_filters::clarke_filters(double ahead, int order, double aperture)
     weights_.assign(static_cast<std::size_t>(nof_dopplers * nof_snrs * padded_), 0.F);
     const auto n = static_cast<std::size_t>(order);
     std::vector<double> among(n), towards(n), t(n), x(n), part(n);
-    // Mean of the correlation from `first` on at both ends of the aperture, seen from its middle.
+    // A value is an average over the aperture (slots). `out` is the correlation from `first` on,
+    // averaged over both ends of the aperture as seen from its middle.
     const auto average = [&](doppler_index d, double first, double width,
                              std::vector<double>& out) {
         clarke_correlation(doppler_at(d), out.data(), order, first + width);

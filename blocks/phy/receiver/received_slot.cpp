@@ -7,7 +7,7 @@
 
 namespace wip::phy {
 
-std::array<float, nof_bins> own_snr_db(const received_slot& received) noexcept {
+std::array<float, nof_bins> slot_snr_db(const received_slot& received) noexcept {
     std::array<float, nof_bins> out;
     out.fill(least_snr_db);
     for (std::size_t b = 0; b < received.bin_power.size(); ++b)

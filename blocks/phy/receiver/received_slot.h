@@ -65,7 +65,7 @@ struct received_slot {
 };
 
 // SNR of the bins by this slot alone; the least that is reported where it was not measured.
-std::array<float, nof_bins> own_snr_db(const received_slot& received) noexcept;
+std::array<float, nof_bins> slot_snr_db(const received_slot& received) noexcept;
 // Mean of snr_db.
 db mean_snr(const received_slot& received) noexcept;
 

@@ -34,10 +34,10 @@ struct slot_modulator::state {
     std::array<std::array<std::uint16_t, payload_symbols_per_bin>, nof_bins> payload_places{};
     std::array<std::uint16_t, nof_pilots> pilot_places{};
     std::array<std::uint16_t, nof_control_symbols> control_places{};
-    // Rising edge; what the last symbol, of slot follower - 1, still sends after its end.
+    // Rising edge; what the last symbol, of slot next_slot - 1, still sends after its end.
     std::vector<float> edge;
     std::array<cf32, most_edge_samples> ending{};
-    std::int64_t follower = -1;
+    std::int64_t next_slot = -1;
 
     explicit state(const slot_modulator_config& c)
         : config(c), pilot_values(c.cell), control(c.cell) {
@@ -166,8 +166,8 @@ void slot_modulator::send(slot air, const slot_grant* grant, const packed_grant&
         s.grid[s.pilot_places[i]] = s.amplitude * pilot_values[i];
     s.put_payload(grant, payload);
 
-    if (air.value != s.follower) s.ending.fill({});
-    s.follower = air.value + 1;
+    if (air.value != s.next_slot) s.ending.fill({});
+    s.next_slot = air.value + 1;
     for (int l = 0; l < symbols_per_slot; ++l) {
         s.to_samples.execute(s.grid.data() + l * fft_size, s.body.data());
         cf32* p = out.data() + symbol_offset(l);

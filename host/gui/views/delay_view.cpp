@@ -23,7 +23,7 @@ public:
                     "Mean delay of the packets that arrived in each 1/150 of the window, from TUN "
                     "to TUN in ms, stacked by where the time went: queue, scheduling, air, "
                     "retransmission, reordering. Cross on the base line: packets were dropped. "
-                    "Shown with the verdict only.",
+                    "Delays are shown once the run has a verdict (VALID or INVALID).",
                     "ms", model, axis) {
         // From the top of the stack down: each is painted over by the one below it, so that a fill
         // down to the axis will do.

@@ -82,7 +82,8 @@ class CommandLine(unittest.TestCase):
 
     def test_the_radios_clock_does_not_wait_so_lead_and_delay_are_those_of_such_a_clock(self):
         _, options = parse("base", *HERE)
-        # 2 ms of LAN
+        # A radio's lead is 6 slots. Its loop is 12, and 3 more are for 2 ms of the network between
+        # the computers.
         self.assertEqual(
             (
                 options.scenario["link.transmit_lead_slots"],
@@ -151,7 +152,7 @@ class CommandLine(unittest.TestCase):
         self,
     ):
         plays = "port: /dev/x, trace: t.h5, at_zero_db: 54, start: external"
-        for reported, refused in (
+        for attenuator, refused in (
             (plays, None),
             (plays.replace("external", "soon"), "attenuator.start is 'soon'; valid: run|external"),
             (
@@ -173,8 +174,8 @@ class CommandLine(unittest.TestCase):
                 "unknown key attenuator.trigger; known: attenuator.port, ",
             ),
         ):
-            with self.subTest(reported), tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
-                f.write(f"{{air: {{over: radio}}, attenuator: {{{reported}}}}}")
+            with self.subTest(attenuator), tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+                f.write(f"{{air: {{over: radio}}, attenuator: {{{attenuator}}}}}")
                 f.flush()
                 if refused:
                     self.assertIn(refused, self.refused("base", *HERE, "--config", f.name))
@@ -259,8 +260,16 @@ class CommandLine(unittest.TestCase):
                 ((), 46080, 10),
                 (("--fader-delay-samples", "51200"), 51200, 11),
             ):
-                reported = ["base", *HERE, "--air", "cabled", "--fader", f"ipc://{folder}/x", *more]
-                chosen = station_options.parse(reported, faders.delay_of)[1].scenario
+                arguments = [
+                    "base",
+                    *HERE,
+                    "--air",
+                    "cabled",
+                    "--fader",
+                    f"ipc://{folder}/x",
+                    *more,
+                ]
+                chosen = station_options.parse(arguments, faders.delay_of)[1].scenario
                 self.assertEqual(
                     (
                         chosen["fader.delay_samples"],
@@ -269,15 +278,15 @@ class CommandLine(unittest.TestCase):
                     ),
                     (samples, slots, 15 + slots),
                 )
-        reported = ["terminal", *HERE, "--air", "cabled", "--fader", "ipc:///nowhere/x"]
+        arguments = ["terminal", *HERE, "--air", "cabled", "--fader", "ipc:///nowhere/x"]
         with (
             mock.patch.object(faders, "ANSWER_S", 0.1),
             self.assertRaisesRegex(BadInput, "where no fader answers"),
         ):
-            station_options.parse(reported, faders.delay_of)
+            station_options.parse(arguments, faders.delay_of)
         # Before anything is built nobody is asked, and what may have room is not refused.
         self.assertEqual(
-            parse(*reported, "--retransmission-delay-ms", "8")[1].scenario["fader.delay_samples"],
+            parse(*arguments, "--retransmission-delay-ms", "8")[1].scenario["fader.delay_samples"],
             256,
         )
 

@@ -300,7 +300,7 @@ stepped step_at(std::int64_t error, double doppler_hz = 0, bool watched = true,
             int bad = 0;
             for (const auto& b : r.bins) bad += b.outcome != frame_outcome::good;
             out.bad_slots += bad > 0;
-            for (const float s : own_snr_db(r)) {
+            for (const float s : slot_snr_db(r)) {
                 if (r.bin_power.empty()) continue;
                 out.lowest_snr = std::min(out.lowest_snr, static_cast<double>(s));
                 out.highest_snr = std::max(out.highest_snr, static_cast<double>(s));

@@ -224,7 +224,7 @@ def main(
         }
     about = {
         "mode": given.mode,
-        "time": tcp_settings.clock(given.time, given.tcp | given.over.named),
+        "time": tcp_settings.label(given.time, given.tcp | given.over.named),
         "runs at a time": str(given.profile or given.slots),
         **({"Linux of virtual time": given.kernel} if given.kernel else {}),
         **({"minutes": round((time.monotonic() - began) / 60, 1)} if ran else before),

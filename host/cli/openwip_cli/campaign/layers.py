@@ -53,7 +53,9 @@ def with_tcp(
             if "sender" in varied
         }
     for name in tcp:
-        key = tcp_settings.key_of(tcp_settings.OVER.get(name, name) if time == "ns3" else name)
+        key = tcp_settings.key_of(
+            tcp_settings.GRID_NAME_OF.get(name, name) if time == "ns3" else name
+        )
         if key in there:
             raise NothingToRun(
                 f"experiment file {file.path}: --tcp {name} is over {there[key]}, which the"

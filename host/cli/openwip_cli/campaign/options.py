@@ -169,7 +169,7 @@ def check_plan(
         is_now = (
             {
                 "mode": e.mode,
-                "time": tcp_settings.clock(e.time, e.tcp | e.over.named),
+                "time": tcp_settings.label(e.time, e.tcp | e.over.named),
                 "fingerprint": e.fingerprint,
             }
             | ({"kernel": kernel} if kernel else {})

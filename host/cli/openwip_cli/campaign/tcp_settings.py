@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""TCP that the work of a run asks for, as Linux and as ns-3 are told it."""
+"""The TCP settings of a workload, as Linux takes them (sysctls and metrics of the route) and as
+ns-3 does, and those of --tcp."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,8 +13,8 @@ from ..settings import command_line
 from ..settings.emulator import scenario_of
 from .settings import OF_LINUX, SETTINGS, TCP, VIRTUAL
 
-# Names of --tcp that are another one's in a grid.
-OVER = {
+# ns-3's name of a setting, as --tcp has it: the name of the same setting in an experiment's file.
+GRID_NAME_OF = {
     "sender": "congestion_control",
     "min_rto_ms": "rto_min_ms",
     "receive_window": "window_bytes",
@@ -22,7 +23,7 @@ OVER = {
 
 
 def read(words: Iterable[str]) -> dict[str, Any]:
-    """--tcp of the command line for Linux: settings of a grid, those of TCP."""
+    """The values of --tcp for Linux. Valid are the settings of TCP that an experiment's file has."""
     known = (
         "congestion_control",
         "window_bytes",
@@ -54,16 +55,18 @@ def read(words: Iterable[str]) -> dict[str, Any]:
 
 
 def key_of(name: str) -> str:
-    """The same for two names of one setting: rack, sysctl.tcp_recovery."""
+    """What a setting of TCP sets: two names of one setting (rack, sysctl.tcp_recovery) have the
+    same key."""
     return str(SETTINGS[name].key) if name in SETTINGS and SETTINGS[name].role == TCP else name
 
 
-def clock(time: str, tcp: dict[str, Any]) -> str:
-    """The name of a folder's settings."""
+def label(time: str, tcp: dict[str, Any]) -> str:
+    """Time and TCP settings of the results in a folder, as one line for a reader."""
     return " ".join([time, *sorted(f"{n}={v}" for n, v in tcp.items())])
 
 
-# With a window the buffers must not be what limits, nor the tuning widen it again.
+# A workload with a window: the buffers must not limit before the window does, and Linux must not
+# tune the window.
 WIDE = {
     "tcp_moderate_rcvbuf": 0,
     "tcp_rmem": "4096 262144 262144",
@@ -93,8 +96,8 @@ def route_metrics(work: dict[str, Any]) -> list[str]:
 
 
 def window_kept(asked: int, windows: Iterable[int]) -> list[str]:
-    """Reasons against a run whose receivers ended with another window than was asked for. 0: none
-    was; of a window: nobody came."""
+    """Reasons against a run whose receivers ended with another window than `asked` (bytes; 0: none
+    was asked for). A window of 0 is that of a receiver to which no sender came."""
     others = sorted({w for w in windows if w not in (0, asked)})
     return (
         [f"a receiver's window of {asked} bytes ended as {others[-1]}"] if asked and others else []
@@ -122,8 +125,8 @@ def with_windows(report: dict[str, Any], asked: int) -> dict[str, Any]:
 
 
 def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Settings of TCP, `sender` among them, that the work asks for; `given` (--tcp) over them.
-    Refused is what ns-3 has not."""
+    """The TCP settings of a workload for ns-3, `sender` among them; those in `given` (--tcp) take
+    precedence. Raises BadInput for a setting that ns-3 does not have."""
     if work.get("qdisc", "none") != "none":
         raise BadInput(
             f"qdisc is {work['qdisc']!r} with --time ns3, where no host has a queue; valid: none"
@@ -147,14 +150,16 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
             | ns3_tcp.of_sysctls(work["sender"])
             | given
         )
-    linux, over = work["tcp"], [ns3_tcp.OFF[name] for name in given if name in ns3_tcp.OFF]
+    linux = work["tcp"]
+    # sysctls that switch off what a setting of --tcp asks for
+    overridden = [ns3_tcp.OFF[name] for name in given if name in ns3_tcp.OFF]
     tcp = {
         "sender": work["congestion_control"],
         "initial_window": linux["initial_window_segments"],
         "min_rto_ms": linux["rto_min_ms"],
     }
     tcp |= ns3_tcp.of_sysctls(
-        {name: value for name, value in sysctls_of(work).items() if name not in over}
+        {name: value for name, value in sysctls_of(work).items() if name not in overridden}
     )
     tcp |= {"receive_window": work["window_bytes"]} if work["window_bytes"] else {}
     tcp |= {"delayed_acks": 1} if linux.get("quick_acks") else {}
@@ -175,6 +180,6 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
 
 
 def check_ns3(spec: dict[str, Any]) -> None:
-    """Refuses what of a run ns-3 cannot do."""
+    """Raises BadInput if ns-3 cannot make the run."""
     ns3_tcp.check(scenario_of(spec["emulator"]))
     of_ns3(spec["workload"], spec.get("tcp"))

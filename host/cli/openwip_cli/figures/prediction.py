@@ -25,7 +25,7 @@ def nmse_of_last_value(wavelengths: float) -> float:
     is known without error, `wavelengths` earlier. Waves come from all sides alike (Clarke's model),
     so that the SNRs at both places have the correlation rho = J0(2 pi d)^2. The prediction is
     mean + rho (SNR - mean), and its NMSE is (1 - rho^2) / 2."""
-    from scipy.special import j0  # late: a worksheet is printed without it
+    from scipy.special import j0  # imported here: only worksheet 3 of the lab course needs SciPy
 
     rho = float(j0(2 * math.pi * wavelengths)) ** 2
     return (1 - rho**2) / 2

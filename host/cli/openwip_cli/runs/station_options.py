@@ -20,10 +20,11 @@ from ..settings.table import Setting
 from . import loop
 from .options import Options, check_rights, outside_of, scenario_of, settings_parser
 
-Ask = Callable[[str, str | None], int]
+# The delay in samples of the fader at a control endpoint, which is asked with these keys.
+AskDelay = Callable[[str, str | None], int]
 CARRIER = table.setting("fader.frequency_hz", "fader")
 SOURCES = tuple(table.column("nodes.*.clock_source", "choices", ("fader",)))
-# Settings of the demo that a station has; what is the other one's is told there.
+# Settings of the demo that a station has; those of one role are given at that station alone.
 DELAY = "fader.delay_samples"
 OF_BOTH = ("link.", "network.", "air.over", DELAY, "attenuator.", "seed")
 OF_ROLE = {
@@ -47,10 +48,11 @@ def settings_of(role: str) -> list[Setting]:
 
 
 def scenario(
-    role: str, given: argparse.Namespace, ask: Ask | None, find: radios.Find
+    role: str, given: argparse.Namespace, ask: AskDelay | None, find: radios.Find
 ) -> tuple[scenarios.Scenario, list[str]]:
-    """A demo's scenario file is taken too: what it says of the other station, the clock and the
-    medium is left out, and named; its channel is, where the base station's flowgraph makes it."""
+    """The scenario of this station, and the keys of the scenario file that it has no use for. A
+    file for a demo serves as well: settings of the other station, the clock and the medium are left
+    out; the channel is taken where the base station's flowgraph makes the fading."""
     file = scenarios.read_file(given.config) if given.config else {}
     faded = role == "base" and file.get("air.fade") == "transmitter"
     mine = settings_of(role) + [
@@ -64,14 +66,14 @@ def scenario(
     values = {k: v for k, v in file.items() if k in keys} | {"air.over": over(file, given)}
     values |= reported_by_fader(given, values, ask)
     fader_slots = scenario_of(given, settings_of(role), file=values).fader_slots
-    # The loop is the base station's, whose radio is known at its own computer alone.
-    asks = role == "base" and given.radio is not None
-    of = radios.defaults_for(given.radio, find) if asks else None
+    # The base station sets the delays of the loop, and only its own computer knows its radio.
+    knows_radio = role == "base" and given.radio is not None
+    defaults = radios.defaults_for(given.radio, find) if knows_radio else None
     made = scenario_of(
         given,
         settings_of(role),
         {"air.clock": "realtime", "air.speed": 1.0}
-        | scenarios.by_clock("realtime", BETWEEN_SLOTS + fader_slots, of),
+        | scenarios.by_clock("realtime", BETWEEN_SLOTS + fader_slots, defaults),
         values,
     )
     whole = scenarios.Scenario(made.values, mine)
@@ -88,18 +90,19 @@ def scenario(
 
 
 def over(file: dict[str, Any], given: argparse.Namespace) -> str:
-    """Between the stations is a fader, or whatever their radios are at. A demo's medium is another
-    air of the same scenario."""
+    """The path between the stations: cabled, with a fader, or radio. A scenario file that says
+    `medium` is for a demo and means radio here."""
     if getattr(given, "air.over") == "medium":
         raise BadInput("--air is 'medium' at a station, which uses a radio; valid: radio, cabled")
     return "cabled" if file.get("air.over") == "cabled" else "radio"
 
 
 def reported_by_fader(
-    given: argparse.Namespace, values: dict[str, Any], ask: Ask | None
+    given: argparse.Namespace, values: dict[str, Any], ask: AskDelay | None
 ) -> dict[str, Any]:
-    """The delay that the loop is longer by, of a fader that can be asked, where nobody says it.
-    Without `ask` the least one there is: what that loop does not have room for, no other has."""
+    """The delay that the fader named by --fader reports, if neither options nor scenario file say
+    it. Without `ask` nobody can be asked yet, and the smallest possible delay serves: an error of
+    the options that it shows would be one with any other delay, too."""
     asked = getattr(given, "air.over") or values["air.over"]
     if not given.fader or asked != "cabled" or getattr(given, DELAY) is not None or DELAY in values:
         return {}
@@ -113,7 +116,7 @@ def nothing_found(_arguments: str) -> list[dict[str, str]]:
 
 
 def parse(
-    arguments: list[str], ask: Ask | None = None, find: radios.Find = nothing_found
+    arguments: list[str], ask: AskDelay | None = None, find: radios.Find = nothing_found
 ) -> tuple[Station, Options]:
     """`ask`: the delay of the fader at an endpoint, in samples; None: before anything is built.
     `find`: the devices that fit to arguments."""

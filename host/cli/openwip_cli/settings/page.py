@@ -77,6 +77,7 @@ def who(programs: list[str]) -> str:
 
 
 def row(key: str) -> tuple[str, ...]:
+    # a program whose name ends with -live stands for changes while it runs
     everybody = table.programs(key)
     programs = [p for p in everybody if not p.endswith("-live")]
     views = {p: table.views(p.removesuffix("-live"), p.endswith("-live")) for p in everybody}

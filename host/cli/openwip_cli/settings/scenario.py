@@ -19,7 +19,7 @@ from .table import Setting, nested, settings_of
 NOMINAL_TRANSMIT_DBFS = -15.0  # blocks/types/db.h
 USUAL_SPEED_KMH = 30.0
 TRACE, NONE = ".h5", "none"
-USUAL_SNR_DB, UNIT_SNR_OF_TRACE_DB = 16.0, 34.0  # with a definition, with a trace
+USUAL_SNR_DB, UNIT_SNR_OF_TRACE_DB = 16.0, 34.0  # with a channel definition, with a trace
 FEEDBACK_SLOTS = 3  # host/macd/macd_config.cpp: of the retransmission delay, beside the lead
 SETTINGS = settings_of("demo")
 # channels that take no speed
@@ -38,16 +38,16 @@ def text_of(value: Any) -> str:
 
 
 def by_clock(
-    clock: str | None, fader_slots: int = 0, of: radios.StationDefaults | None = None
+    clock: str | None, fader_slots: int = 0, radio: radios.StationDefaults | None = None
 ) -> dict[str, Any]:
-    """Defaults that depend on clock, way and radio: a radio that does not wait has to be asked
-    early, and is answered later; a fader adds its own. `of`: the defaults of the base station's
-    radio; None: it is not known."""
+    """Defaults that depend on the clock, the fader and the radio. A radio that does not wait gets
+    each plan some slots ahead (the lead) and its report later; a fader adds its own delay. `radio`:
+    the defaults of the base station's radio; None: it is not known."""
     free = clock == "realtime"
-    of = of or radios.station_defaults()
-    delay = (of.delay_slots if free else 3) + fader_slots
+    radio = radio or radios.station_defaults()
+    delay = (radio.delay_slots if free else 3) + fader_slots
     return {
-        "link.transmit_lead_slots": of.lead_slots if free else 0,
+        "link.transmit_lead_slots": radio.lead_slots if free else 0,
         "link.retransmission_delay_ms": delay * 1000 / SLOTS_PER_SECOND,
     }
 
@@ -111,8 +111,8 @@ class Scenario:
 
     @property
     def fader_slots(self) -> int:
-        """That the loop is longer by: the fader's delay, and the slot into which the channel's own
-        reaches."""
+        """Slots by which a fader makes the loop of plan and report longer: its delay, and one slot
+        more, into which the delay of the channel's paths reaches."""
         return math.ceil(self["fader.delay_samples"] / SLOT_SAMPLES) + 1 if self.cabled else 0
 
     @property
@@ -185,7 +185,8 @@ def check_cables(scenario: Scenario) -> None:
 
 
 def check_attenuator(scenario: Scenario) -> None:
-    """Its tables and levels are evaluated with the device, which knows its chips."""
+    """Checks the attenuator's settings, except the tables and levels of its trace: what is valid
+    there depends on the chips of the device, which is asked when it is opened."""
     port, trace, at_zero = (
         scenario.values.get(f"attenuator.{key}") for key in ("port", "trace", "at_zero_db")
     )
@@ -247,7 +248,7 @@ def read_file(path: pathlib.Path | str, settings: list[Setting] | None = None) -
             key = f"{prefix}{name}"
             if key in by_key:
                 where, kind = f"scenario file {path}: {key}", by_key[key].kind
-                # may have a file of their own
+                # the value of these settings may be the name of a file with the numbers
                 if key in episodes.KEYS and isinstance(kind, Numbers) and isinstance(value, str):
                     value = episodes.numbers_of(key, where, value, kind)
                 values[key] = read(where, kind, value)
