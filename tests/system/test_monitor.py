@@ -339,7 +339,10 @@ class Recorded(MonitorTest):
         )
         with mw.Window(self.screen, self.folder, "--name", name, "--record", record) as w:
             w.wait_for(
-                lambda w: all(w["views"][v]["lines"] > 5 for v in FED), "every view has data", 120
+                # three times what the replay has to show: a killed window leaves its last seconds behind
+                lambda w: all(w["views"][v]["lines"] > 15 for v in FED),
+                "every view has data",
+                120,
             )
             w.process.kill()
         self.assertTrue(happens(record.exists, 60))
