@@ -15,7 +15,7 @@ namespace wip {
 
 class block_link {
 public:
-    // Called once when the link has ended, with its reason, by whoever saw it.
+    // Called once when the link has ended, with its reason, by the thread that noticed it.
     using on_end_fn = std::function<void(const std::string& reason)>;
 
     // An empty endpoint: no link. Throws std::invalid_argument.

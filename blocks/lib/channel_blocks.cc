@@ -48,7 +48,7 @@ model::delay_profile make_profile(const std::vector<double>& delays_ns,
     return profile;
 }
 
-// From the lists, or from a definition.
+// The configuration of a channel from the lists, or from a definition.
 model::channel_config make_channel(const std::string& channel, const std::vector<double>& delays_ns,
                                    const std::vector<double>& powers_db, const std::string& fading,
                                    double doppler_hz, double shadowing_db, std::uint64_t seed) {
@@ -118,7 +118,7 @@ private:
     model::motion movement_;
     model::tapped_delay_line line_;
     model::large_scale_gain gain_;
-    mutable model::large_scale gain_asked_;  // remembers where it was asked last
+    mutable model::large_scale gain_asked_;  // keeps the place of its last call
     const std::uint64_t seed_;
     mutable std::mutex mutex_;
     model::noise noise_;

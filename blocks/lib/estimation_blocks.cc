@@ -167,7 +167,8 @@ private:
         m.gain = ::wip::phy::mean_gains(
             std::span<const gr_complex, ::wip::nof_subcarriers>(channel, ::wip::nof_subcarriers),
             tag_number(tags_, item, "cfo_turn", 0), tag_number(tags_, item, "timing_shift", 0));
-        // As slot_estimator::measurement() has it: a bin with interference in units of its noise.
+        // The measurement is made as by slot_estimator::measurement(): a bin with interference in
+        // units of its noise.
         const auto bin_noise = tag_floats(tags_, item, "bin_noise", ::wip::nof_bins);
         for (std::size_t b = 0; b < ::wip::nof_bins; ++b) {
             m.power[b] = m.noise * std::pow(10.F, snr_db[b] / 10);

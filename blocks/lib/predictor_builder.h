@@ -41,8 +41,8 @@ public:
         if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
         wake_.notify_one();
     }
-    // That of the last order that was done, once; else nullptr, at a glance: the thread can be late
-    // and is not waited for.
+    // The predictor of the last order that is complete, once; else nullptr. It does not wait for
+    // the thread, which may be late.
     std::unique_ptr<phy::snr_predictor> take() {
         if (!ready_.load(std::memory_order_acquire)) return nullptr;
         const std::unique_lock lock(mutex_, std::try_to_lock);

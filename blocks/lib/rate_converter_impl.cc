@@ -104,7 +104,7 @@ private:
         return static_cast<int>(n);
     }
 
-    // Up to the next tag that means something. Returns how many inputs were taken.
+    // Feeds inputs up to the next tag that has an effect. Returns how many were taken.
     int feed(std::span<const gr_complex> in, std::uint64_t item) {
         std::size_t count = in.size();
         bool ends = false;
@@ -170,7 +170,7 @@ private:
         marks_.clear();
     }
 
-    struct mark {  // a time to be said of an output
+    struct mark {  // a time with which to tag an output
         std::int64_t sample;
         pmt::pmt_t key;
         bool burst;

@@ -15,11 +15,11 @@
 
 namespace wip {
 
-// All but state and detail.
+// Fills in everything but state and detail.
 void fill_report(const phy::received_slot& received, std::int64_t air,
                  openwip::slot_link::SlotReport& out);
-// All that the PHY knows; the other fields of `out` stay as they are. Allocates nothing once `out`
-// has had a mode.
+// Fills in everything that the PHY knows; the other fields of `out` stay as they are. Allocates
+// nothing once `out` has had a mode.
 void fill_state(const phy::receiver_state& state, openwip::receiver::State& out);
 
 // Fills in the details of the slot, for observers: without lock only the spectrum, which is empty

@@ -57,7 +57,7 @@ struct resampler::chain {
                     static_cast<std::size_t>(
                         2 * std::ceil(any_ratio * static_cast<double>(in.size())) + 64));
         unsigned int n = 0;
-        // It is not written to, but for C.
+        // The function does not write to the samples, but its C declaration has no const.
         msresamp_crcf_execute(any.get(), const_cast<cf32*>(in.data()),
                               static_cast<unsigned int>(in.size()), fast.data() + left_over, &n);
         const std::size_t all = left_over + n;

@@ -39,7 +39,7 @@ struct split_time {
     std::uint64_t full;
     double fraction;
 };
-// For s >= 0.
+// The time of sample s >= 0.
 constexpr split_time time_of_sample(sample s) {
     return {static_cast<std::uint64_t>(s.value / sample_rate_hz),
             static_cast<double>(s.value % sample_rate_hz) / static_cast<double>(sample_rate_hz)};
@@ -57,10 +57,10 @@ public:
     sample at(std::uint64_t item) const {
         return base_ + sample_count(static_cast<std::int64_t>(item - base_item_));
     }
-    // By how much of a sample the items are later than at() says.
+    // The part of a sample by which the items are later than at().
     double later() const { return later_; }
-    // The item has this time. True when samples are missing (or repeated) before it: never for the
-    // first tag, which only says when the stream began.
+    // Sets the time of an item. Returns true when samples are missing (or repeated) before it,
+    // which is never so for the first tag: that is the beginning of the stream.
     bool set(std::uint64_t item, sample_time time) {
         const bool jump = tagged_ && at(item) != time.nearest;
         base_ = time.nearest;

@@ -89,7 +89,7 @@ const openwip::slot_link::SlotPlan* slot_link::exchange(
     }
 }
 
-// Until a message or news of the connection comes, a slice at most.
+// Sleeps until a message or an event of the connection comes, for a slice at most.
 void slot_link::sleep(clock::time_point until) {
     const bool rests = link_->rest();
     pollfd items[] = {{link_->message_fd(), POLLIN, 0}, {link_->connection_fd(), POLLIN, 0}};
@@ -124,7 +124,7 @@ bool slot_link::send(const openwip::slot_link::ToMacd& message, const cancelled_
         raw_.resize(message.ByteSizeLong());
         message.SerializeWithCachedSizesToArray(raw_.data());
         if (greeted_ && link_->send(raw_, can_wait)) return true;
-        // Nobody there, or the queue is full: a queue has no descriptor to wait on.
+        // There is no partner, or the queue is full, which has no descriptor to wait on.
         while (!planned_ && !ended() && receive_one()) {
         }
         watch_connection(clock::now());

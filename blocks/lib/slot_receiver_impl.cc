@@ -106,7 +106,7 @@ public:
         if (done < in.size()) take(clock_.at(begin + done), in.subspan(done));
         if (link_) {
             link_->poll();
-            // Between two pieces, so between two slots.
+            // Settings change between two pieces, and so between two slots.
             if (const auto* settings = link_->take_settings())
                 settings_.change(*settings, receiver_);
             settings_.take_predictor(receiver_);
@@ -194,7 +194,7 @@ private:
         *report.mutable_state() = account_.state();
     }
 
-    // For those who watch, with a state of the same slot. Recordings are made without it.
+    // Adds the details for observers, with a state of the same slot. Recordings do not have them.
     void add_detail(openwip::slot_link::SlotReport& report, const ::wip::phy::received_slot& slot) {
         const std::int64_t every = link_->detail_every();
         spectrum_->on_slot(report.air(), every);

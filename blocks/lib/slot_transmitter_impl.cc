@@ -61,7 +61,7 @@ int buffer_samples(const ::wip::transmit_pace& pace) {
     return static_cast<int>(slots * ::wip::slot_samples);
 }
 
-// As CLOCK_MONOTONIC.
+// Nanoseconds of CLOCK_MONOTONIC.
 std::int64_t now_ns() {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -202,9 +202,9 @@ private:
         return outcome::made;
     }
 
-    // Until the next slot has to be begun, which is returned; a later one: those before it cannot
-    // be made in time any more, and a stretch has to be ended. Nothing: asked to stop, or macd is
-    // gone.
+    // Waits until a slot has to be begun, and returns it. If that is later than the next slot,
+    // those before it cannot be made in time any more, and the stretch has to be ended. Nothing:
+    // stop was requested, or macd is gone.
     std::optional<::wip::slot> await_turn() {
         for (;;) {
             if (link_) link_->poll();
@@ -345,9 +345,10 @@ private:
         if (!pace_ || !event.time) {
             ++counter;
         } else {
-            // A late event tells when it happened, not which slot it was. Slots go out in order, so
-            // the slot of that moment has not gone out either, or the last one made before it:
-            // after a stall the moment is among the slots that were skipped, and so never planned.
+            // A late event has the time at which it happened, not the slot that was late. Slots go
+            // out in order, so the slot of that moment has not gone out either, or the last one
+            // made before it: after a stall the moment is among the slots that were skipped, and so
+            // never planned.
             const auto then = ::wip::slot_of(*event.time);
             count_not_sent(late ? stretch_.made_until(then) : then, counter);
         }
@@ -362,8 +363,8 @@ private:
         count_left_out(stretch_.next() - next);
     }
 
-    // With a lead each slot is counted once: not for each packet of it that is late, and not if it
-    // was left out.
+    // Counts a slot that was not sent. With a lead each slot is counted once: not for each packet
+    // of it that is late, and not if it was left out.
     void count_not_sent(::wip::slot s, std::uint64_t& counter) {
         if (s.value == last_event_ || stretch_.is_skipped(s)) return;
         last_event_ = s.value;
@@ -417,7 +418,7 @@ private:
 
     mutable std::mutex mutex_;  // what follows, for other threads
     slot_transmitter_status status_;
-    std::vector<std::int64_t> not_sent_;  // slots to tell macd of
+    std::vector<std::int64_t> not_sent_;  // slots to report to macd
     std::int64_t last_not_sent_ = -1;
     std::int64_t last_event_ = -1;  // the slot that the last event was counted for
 };

@@ -34,13 +34,13 @@ public:
     spectrum_thread(const spectrum_thread&) = delete;
     spectrum_thread& operator=(const spectrum_thread&) = delete;
 
-    // Once a slot. A spectrum is wanted in slots that `every` divides; 0: none is.
+    // Call once in each slot. A spectrum is wanted in slots that `every` divides; 0: none is.
     void on_slot(std::int64_t air, std::int64_t every) noexcept;
-    // All that come, in order. A jump of their time begins the stretch anew. True: they were
+    // Takes all samples, in order. A jump of their time begins the stretch anew. True: they were
     // needed.
     bool samples(sample first, std::span<const cf32> in) noexcept;
-    // power_spectrum::nof_points of them, once, and valid until the next call of anything; empty:
-    // none has been made since.
+    // Returns each spectrum once, power_spectrum::nof_points values that are valid until the next
+    // call of any function; empty: there is no new one.
     std::span<const float> take() noexcept;
 
 private:

@@ -107,7 +107,7 @@ private:
         return count;
     }
 
-    // slot_user: tracking is driven by the channel as the pilots alone tell it.
+    // slot_user: tracking is driven by the channel estimated from the pilots alone.
     void start(int cell) noexcept override {
         cell_ = cell;
         pilots_ = ::wip::phy::pilots(cell);

@@ -154,7 +154,7 @@ private:
         sent_.write(at, in);
         sent_.catch_up(at);  // behind a long silence nothing waits to be mixed
         changes_.serve(mixer_, paths_, at + ::wip::slot_samples - 1);
-        // Before the first sample there was silence: its burst has to stand out of something.
+        // The first sample is preceded by silence, against which the known burst is detected.
         if (at != heard_) stations_.received(sender, at - silence_size, silence_, mixer_);
         heard_ = at + static_cast<mix::tick>(in.size());
         stations_.received(sender, at, in, mixer_);

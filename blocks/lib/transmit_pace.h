@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // When a slot is made for a radio whose clock does not wait. It is begun `lead` slots before it is
-// on the air; half of that is for whoever plans it, the other half for modulation and transport. A
-// slot that cannot be made in time any more is left out, and the next ones stay on the grid of the
-// slot numbers: what was late costs itself.
+// on the air; half of that is for macd, which plans it, the other half for modulation and
+// transport. A slot that cannot be made in time any more is left out, and the next ones stay on the
+// grid of the slot numbers: what was late costs itself.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@ class transmit_pace {
 public:
     explicit transmit_pace(slot_count lead) : lead_(lead) {}
 
-    // A radio that waits: nothing is paced.
+    // False: the radio's clock waits for samples, so nothing is paced.
     explicit operator bool() const { return lead_ > slot_count(0); }
     slot_count lead() const { return lead_; }
 
     sample begin_of(slot s) const { return first_sample(s - lead_); }
-    // Without a plan by then the slot goes out empty.
+    // The time by which the plan of a slot is needed; without it the slot is sent empty.
     sample deadline_of(slot s) const { return first_sample(s - slot_count(transport())); }
-    // The first one that can be made at that time, not before `next`.
+    // The first slot that can be made at that time, not before `next`.
     slot possible(slot next, sample now) const {
         const slot soonest = slot_of(now) + slot_count(transport() + 1);
         return std::max(next, soonest);

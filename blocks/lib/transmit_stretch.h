@@ -13,7 +13,7 @@
 // no faster than it would send it. A stretch that began within that time would be late from its
 // first sample on, and so would each one after it: so the gap is longer by it.
 //
-// Bursts may be asked to be short. Each one that ends is acknowledged, and GNU Radio's sink, which
+// Bursts may be set to be short. Each one that ends is acknowledged, and GNU Radio's sink, which
 // looks for news of the radio only every other tenth of a second while there is none, then always
 // looks: news of an underflow come at once, not 150 slots later. Such a burst ends with its last
 // slot, and the next one begins some samples later, in the cyclic prefix of its first slot.
@@ -89,7 +89,7 @@ public:
         dry_ = at;
         fault(std::min(slot_of(at), next_));
     }
-    // It found a packet too late at that time.
+    // The radio received a packet for this time too late.
     void was_late(sample at) {
         if (dry_) {
             const sample_count behind = at - *std::exchange(dry_, std::nullopt);
@@ -103,15 +103,17 @@ public:
     }
 
 private:
-    // Only the first packet of a burst is late by itself; what is later than this behind a burst's
-    // first slot has another cause, and says nothing about the radio.
+    // Largest distance in samples from the beginning of a burst at which a late packet says how far
+    // the radio is behind. Only the first packet of a burst is late by itself; one further behind
+    // has another cause.
     static constexpr std::int64_t most_behind = 16;
 
     slot began_before(slot s) const {
         return burst_ > 0 ? std::max(first_, slot(s.value - s.value % burst_)) : first_;
     }
     bool is_first_of_burst(slot s) const { return burst_ > 0 && s.value % burst_ == 0; }
-    // That a gap is longer by where the radio is behind by so much: the filler is sent as late.
+    // Slots by which a gap has to be longer if the radio is this far behind: the filler is sent
+    // late, too.
     static slot_count slots_of(sample_count behind) {
         return slot_count((std::max<std::int64_t>(behind.value, 0) + 2 * filler_samples) /
                           slot_samples);

@@ -13,8 +13,8 @@
 
 namespace wip::os {
 
-// Once in a process; later calls find what the first one did. False: nothing is locked, all works
-// without.
+// Locks the memory once in a process; later calls return what the first one did. False: nothing is
+// locked, without which everything still works.
 bool lock_memory() noexcept;
 
 // Maps the pages of memory that this process has already and may read, so that their first use

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A file that a command was asked to write, as host/cli/openwip_cli/machine/outputs.py has it: it
-// is written beside its name and gets the name once there is something in it, so that what stood
-// there stays until then. The folder is held open from the beginning to the rename. A link at the
-// name is followed if root or this user made it; another user's link, FIFO or device is replaced
-// and never opened. A device, a FIFO or a standard stream has no contents to be replaced and is
-// written as it is.
+// A file that a command writes for its user, in the same way as
+// host/cli/openwip_cli/machine/outputs.py: it is written beside its name and gets the name once
+// there is something in it, so that what stood there stays until then. The folder is held open from
+// the beginning to the rename. A link at the name is followed if root or this user made it; another
+// user's link, FIFO or device is replaced and never opened. A device, a FIFO or a standard stream
+// has no contents to be replaced and is written as it is.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ public:
     bool is_written_as_it_is() const noexcept { return as_it_is_; }
     // Writes all of it; throws machine_error with the reason, such as a disk that is full.
     void write(std::string_view bytes);
-    // From now on the file stands at its name. Throws machine_error.
+    // Gives the file its name, at which others find it from now on. Throws machine_error.
     void give_name();
     // Throws machine_error: `path: cannot be written: REASON`.
     [[noreturn]] void fail(int error) const;

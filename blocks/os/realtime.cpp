@@ -19,7 +19,7 @@ std::atomic<pid_t> guarded{0};
 std::atomic<bool> taken{false};
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
-// In whichever thread the signal arrives.
+// The handler of SIGXCPU, which may run in any thread.
 void give_back(int) {
     const sched_param none{.sched_priority = 0};
     ::sched_setscheduler(guarded.load(), SCHED_OTHER, &none);

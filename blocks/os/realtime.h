@@ -13,11 +13,12 @@ namespace wip::os {
 inline constexpr int slot_path_priority = 10;
 inline constexpr int longest_run_ms = 300;
 
-// For the calling thread, one in each process; threads that it makes begin without it. `priority`
-// 1 .. 99. False where the kernel does not grant it (no right, or a group without a share): all
-// works without it, later. The process locks its memory (memory_lock.h), whatever it is granted.
+// Gives the calling thread a real-time priority, 1 .. 99; one thread in each process may have it,
+// and threads that it makes begin without. False if the kernel does not grant it (no right, or a
+// control group without a share); then everything works, but later. The process locks its memory
+// (memory_lock.h) in either case.
 bool use_realtime(int priority = slot_path_priority) noexcept;
-// The guard has taken it away.
+// Whether the guard has taken the priority away.
 bool realtime_was_taken() noexcept;
 
 }  // namespace wip::os

@@ -28,7 +28,8 @@ void check(int error, const char* what) {
     if (error != 0) throw machine_error(what, error);
 }
 
-// Nothing is ever written there: readable is its end.
+// Whether standard input has ended. Nothing is ever written there, so it is readable only at its
+// end.
 bool input_ended() {
     pollfd p{STDIN_FILENO, POLLIN, 0};
     return ::poll(&p, 1, 0) > 0;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whether a core stalled: a thread above everything of the slot path wakes on it every
-// millisecond and notes how much later than asked it was. The program cannot hold it up, whatever
-// it does: a gap is the machine's (its hypervisor, its kernel), or of work of a yet higher
-// priority. What a hypervisor takes does not all show as steal, so this is measured.
+// Whether a core stalled: a thread above everything of the slot path wakes on it every millisecond
+// and notes how much later than its time that was. The program cannot hold it up, whatever it does:
+// a gap is the machine's (its hypervisor, its kernel), or of work of a yet higher priority. What a
+// hypervisor takes does not all show as steal, so this is measured.
 //
 // The cause of a gap is found so: the kernel counts how long a thread was ready and had no core
-// (schedstat). If the whole machine stalled, nobody woke the thread either, and it was not
-// ready. A gap of
-// which it was ready for more than half was the kernel's: it HELD BACK all real-time work of the
-// core, as it does when that had its share of the period (sched_rt_runtime_us; ordinary tasks that
-// starve, from Linux 6.12 on), or something of a higher priority had the core.
+// (schedstat). If the whole machine stalled, nothing woke the thread either, and it was not ready.
+// A gap of which it was ready for more than half was the kernel's: it HELD BACK all real-time work
+// of the core, as it does when that had its share of the period (sched_rt_runtime_us; ordinary
+// tasks that starve, from Linux 6.12 on), or something of a higher priority had the core.
 #pragma once
 
 #include <chrono>
@@ -26,9 +25,9 @@ public:
     // Gaps of `least` or more count.
     explicit stalls(duration least) : least_(least) {}
 
-    // A wake-up that came so long after its time, and how long of that the thread was ready.
-    // Returns how many were to come meanwhile: their times are past, and it would count the same
-    // gap twice to wait for them.
+    // Notes a wake-up that came `late` after its time; for `ready` of that the thread was ready.
+    // Returns how many wake-ups were due meanwhile. Waiting for those would count the same gap
+    // twice.
     long woke(duration late, duration ready = {});
 
     long count() const { return all_.count; }
@@ -39,7 +38,7 @@ public:
     };
     duration least() const { return least_; }
     const sums& all() const { return all_; }
-    // Those of them in which the thread was ready.
+    // The stalls in which the thread was ready.
     const sums& held_back() const { return held_back_; }
 
 private:
@@ -51,8 +50,8 @@ private:
 // kernel does not count that.
 std::optional<stalls::duration> ready_without_core();
 
-// Watches a core until standard input ends. Throws machine_error where the thread does not get
-// the core or its priority: without, a gap may be anybody's.
+// Watches a core until standard input ends. Throws machine_error where the thread does not get the
+// core or its priority: without these, a gap may have any cause.
 stalls watch_core(int core, stalls::duration least);
 
 }  // namespace wip::os

@@ -36,7 +36,8 @@ int pin(int core) {
     CPU_ZERO(&set);
     CPU_SET(static_cast<std::size_t>(core), &set);
     const int error = ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
-    // As the slot path runs; where that is not granted, as it then runs.
+    // The thread has the slot path's priority, or none if that is not granted, as the slot path
+    // then has none.
     const sched_param p{.sched_priority = slot_path_priority};
     ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &p);
     return error;

@@ -15,8 +15,8 @@ struct wake_up_cost {
     double processor_us;   // of both threads, kernel and user, for each round trip (mean)
 };
 
-// Between a thread on core `a` and one on core `b` (may be the same), `turns` round trips with a
-// pause of `idle_us` before each. Throws machine_error when a core cannot be used.
+// Measures `turns` round trips between a thread on core `a` and one on core `b` (may be the same),
+// with a pause of `idle_us` before each. Throws machine_error when a core cannot be used.
 wake_up_cost measure_wake_up(int a, int b, int turns = 60, int idle_us = 150);
 
 }  // namespace wip::os

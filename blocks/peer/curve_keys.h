@@ -10,7 +10,7 @@
 
 namespace wip::peer {
 
-// In Z85, 40 characters each.
+// The keys in Z85, 40 characters each.
 struct curve_keys {
     std::string own_public, own_secret, other_public;
 };

@@ -44,9 +44,9 @@ bool is_own_or_root(uid_t user);
 // One message, and the descriptors with it. False: it could not be sent at once.
 bool send_message(int fd, std::span<const std::byte> bytes, std::initializer_list<int> descriptors);
 
-// At most `descriptors_expected` descriptors are kept, further ones are closed. The size of the
-// message, 0 at the end of the connection, -1 with errno when there is none. A message longer than
-// `bytes` counts as one of size bytes.size() + 1.
+// Receives a message. Returns its size, 0 at the end of the connection, -1 with errno when there is
+// none; a message longer than `bytes` has size bytes.size() + 1. At most `descriptors_expected`
+// descriptors are kept, further ones are closed.
 std::ptrdiff_t receive_message(int fd, std::span<std::byte> bytes,
                                std::vector<descriptor>& descriptors,
                                std::size_t descriptors_expected);

@@ -74,7 +74,8 @@ public:
         memory_->written.store(at_, std::memory_order_seq_cst);
         return true;
     }
-    // After write(): the reader sleeps, or is about to, and has to be woken. Once for each sleep.
+    // Whether the reader sleeps, or is about to, and has to be woken; true once for each sleep.
+    // Call after write().
     bool must_ring(bool can_wait = false) noexcept {
         const auto asleep = static_cast<sleep>(memory_->asleep.load(std::memory_order_seq_cst));
         if (asleep == sleep::awake || (can_wait && asleep == sleep::for_urgent)) return false;

@@ -53,7 +53,7 @@ public:
     // for what is urgent only need not be woken by it (where the link can tell: shm).
     virtual bool send(std::span<const std::uint8_t> message, bool can_wait = false) = 0;
 
-    // Before sleeping on message_fd(). False: something may have come, receive first.
+    // Call before sleeping on message_fd(). False: something may have come, receive first.
     virtual bool rest(bool for_urgent_only = false) = 0;
     virtual void rise(bool readable) = 0;
 
@@ -61,8 +61,8 @@ public:
     std::uint64_t malformed_messages = 0;
     // Why the last one who came was turned away, or we were; empty: nobody was.
     std::string refusal{};
-    // How often that was because the line has a partner already (ZeroMQ): whoever comes second is
-    // told so, and goes on trying.
+    // How often that was because the line has a partner already (ZeroMQ). The second one gets a
+    // message about it, and goes on trying.
     std::uint64_t occupied = 0;
 };
 

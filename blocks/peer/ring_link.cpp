@@ -208,7 +208,7 @@ void ring_link::try_to_connect() {
     poll_for(partner_.get());
 }
 
-// With the greeting goes the bell, and from the binding end the memory.
+// Sends the greeting with the descriptor of the bell, and from the binding end that of the memory.
 bool ring_link::send_greeting(int memory) {
     const greeting words{magic, version, memory < 0 ? 1U : 2U};
     const auto bytes = std::as_bytes(std::span(&words, 1));
@@ -292,7 +292,7 @@ bool ring_link::watch() {
     const bool tick = ::read(timer_.get(), &expirations, sizeof expirations) == sizeof expirations;
     bool lost = false;
     if (connected_) {
-        char byte;  // nothing is said after the greeting but the end
+        char byte;  // after the greeting only the end of the connection comes
         const auto n = ::recv(partner_.get(), &byte, 1, MSG_DONTWAIT);
         if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
             (config_.silence > 0ms && check_silence())) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A ZeroMQ socket as a peer_link: ROUTER (bound) and DEALER. A PAIR will not do: it takes the next
 // partner only after the process has let it finish with the last one, and leaves one who comes
-// earlier connected and unheard for ever. ZeroMQ hides connections; its monitor tells of them, and
-// a kill -9 of the other process shows at once as a closed connection, long before a timeout.
+// earlier connected and unheard for ever. ZeroMQ hides connections; its monitor reports them, and a
+// kill -9 of the other process shows at once as a closed connection, long before a timeout.
 // Strangers that are no DEALER, or that do not speak the protocol, are turned away by ZeroMQ and
-// leave the connection count alone. Silence is told by ZMTP heartbeats.
+// leave the connection count alone. Silence is noticed by ZMTP heartbeats.
 //
 // The connecting end knocks as soon as the connection stands, and the bound end is connected when
 // it has read that knock, or any other word: it knows then whom it answers, and that the two hear
@@ -54,9 +54,9 @@ constexpr int reconnect_ms = 50;
 // To a machine that is off, or behind a cable that is out.
 constexpr int connect_ms = 500;
 constexpr auto knock_every = std::chrono::milliseconds(20);
-// After so long a partner who is not heard is known to be alive by the heartbeats alone.
+// A partner that has been silent for this long is known to be alive by the heartbeats alone.
 constexpr auto partner_is_alive = std::chrono::milliseconds(1500);
-// Those of whom it is known whether they have been told.
+// Most strangers that are remembered, with whether they have been told that the line is occupied.
 constexpr std::size_t most_strangers = 64;
 constexpr std::string_view word_occupied = "occupied", word_knock = "knock";
 const char* const monitor_address = "inproc://monitor";
@@ -79,7 +79,8 @@ public:
         socket_.set(zmq::sockopt::linger, linger_ms);
         socket_.set(zmq::sockopt::maxmsgsize, largest_message);
         socket_.set(zmq::sockopt::reconnect_ivl, reconnect_ms);
-        // A full queue, or one of nobody, is told; else the message would vanish.
+        // send() then fails if the queue is full or there is no such peer; otherwise the message
+        // would vanish.
         if (routed_) socket_.set(zmq::sockopt::router_mandatory, true);
         if (const int silence_ms = static_cast<int>(config.silence.count()); silence_ms > 0) {
             socket_.set(zmq::sockopt::heartbeat_ivl, std::max(silence_ms / 4, 25));
@@ -193,7 +194,8 @@ private:
         if (::epoll_ctl(news_.get(), EPOLL_CTL_ADD, fd, &event) != 0) throw zmq::error_t();
     }
 
-    // There is news of the connection that the monitor's descriptor does not signal any more.
+    // Called when there are events of the connection that the monitor's descriptor does not signal
+    // any more.
     void ring() {
         const std::uint64_t one = 1;
         (void)!::write(bell_.get(), &one, sizeof one);
@@ -261,8 +263,8 @@ private:
         }
     }
 
-    // The socket takes in what ZeroMQ's own thread has told it: connections, ends of them, room in
-    // the queues. The descriptor may have signalled that.
+    // The socket takes in what ZeroMQ's own thread has reported to it: connections, ends of them,
+    // room in the queues. The descriptor may have signalled that.
     void take_in_commands() {
         (void)socket_.get(zmq::sockopt::events);
         open_ = true;
@@ -331,10 +333,11 @@ private:
         return taken::line_word;
     }
 
-    // In `in_` is the routing id; then the message is. Odd: not of one part, or a stranger's. Who
-    // speaks first when nobody is there is the partner, until his connection is lost: what is there
-    // of him then is still taken, but makes nobody a partner again. The same goes for one whose
-    // connection was lost before a word of his was read.
+    // Receives the rest of a message, of which `in_` has the routing id; then `in_` has the
+    // message. Odd: it is not of one part, or is from a stranger. Without a partner the first
+    // sender becomes the partner, until its connection is lost. Messages of a lost connection are
+    // still received, but do not make their sender a partner again. The same holds if the
+    // connection was lost before a message of it was read.
     taken receive_routed() {
         const std::string from = in_.to_string();
         if (!in_.more() || !socket_.recv(in_, zmq::recv_flags::dontwait)) return taken::odd;
@@ -375,7 +378,7 @@ private:
             send_part(word_occupied, 0);
     }
 
-    // The connecting end tells that it is there, or still there.
+    // The connecting end announces that it is there, or still there.
     void knock() {
         knocked_ = clock::now();
         open_ = true;
@@ -399,7 +402,8 @@ private:
     std::string gone_;      // that of the last one
     std::set<int> closed_;  // descriptors of connections that were lost
     clock::time_point partner_spoke_{};
-    // Others who speak meanwhile: when they did so first; nothing: they have been told.
+    // Strangers, with the time of their first message; nothing: they have been told that the line
+    // is occupied.
     std::map<std::string, std::optional<clock::time_point>> strangers_;
     bool refused_ = false;  // by the bound end, which has another partner
     bool refused_now_ = false;

@@ -11,7 +11,8 @@ namespace wip {
 inline constexpr std::int64_t hyperframe_slots =
     std::int64_t{frame_number_modulus} * slots_per_frame;
 
-// How far the next number that fits `told` is from `from` on: 0 .. hyperframe_slots - 1.
+// Slots from `from` to the next one whose number in the hyperframe is `number`: 0 ..
+// hyperframe_slots - 1.
 constexpr slot_count up_to_fit(slot from, std::int64_t number) {
     const std::int64_t n = (number - from.value) % hyperframe_slots;
     return slot_count(n < 0 ? n + hyperframe_slots : n);

@@ -18,7 +18,8 @@ inline constexpr int nof_lanes = 4;
 #endif
 typedef float lanes __attribute__((vector_size(nof_lanes * sizeof(float))));
 
-// By halves: two dependent additions for four lanes, one more for each doubling.
+// The sum of the lanes by halves: two dependent additions for four lanes, one more for each
+// doubling.
 template <int Lanes = nof_lanes, class Vector = lanes>
 float sum_of(Vector v) noexcept {
     if constexpr (Lanes == 4) {

@@ -12,9 +12,9 @@
 
 namespace wip {
 
-// Nothing for what is no number, is not finite, or is out of range; a real number below the
-// smallest one is out of range, a subnormal one is not. Minus zero is zero: nobody who writes it
-// asks for a negative infinity where something is divided by it.
+// Reads a number. Nothing for a text that is no number, is not finite, or is out of range; a real
+// number below the smallest one is out of range, a subnormal one is not. Minus zero is read as
+// zero, so that a division by it does not give a negative infinity.
 template <class Number>
 requires std::integral<Number> || std::floating_point<Number> std::optional<Number> read_number(
     std::string_view text)

@@ -16,7 +16,7 @@ namespace wip {
                                 std::string(valid));
 }
 
-// As settings/kinds.py writes the limits of a setting.
+// A number in the form in which settings/kinds.py writes the limits of a setting.
 inline std::string text_of(double number) {
     std::array<char, 32> text;
     return {text.data(),

@@ -155,7 +155,7 @@ struct node_block {
     // which it ran dry, and overflows. What it hands over is on the air.
     std::atomic<std::uint32_t> judges;
     std::atomic<std::uint64_t> judged_late, judged_dry, judged_full;
-    // N: packets that were on the air at another time than the node was told, and by how many
+    // N: packets that were on the air at another time than the node had for them, and by how many
     // ticks the first of them was.
     std::atomic<std::uint64_t> displaced;
     std::atomic<tick> displaced_by;

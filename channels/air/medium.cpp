@@ -234,7 +234,7 @@ void medium::refuse_node(std::size_t i, const std::string& why) {
     say_("node '" + air_.node_name(i) + "' is refused until it is claimed again: " + why);
 }
 
-// The first one is said, the others are counted.
+// Reports the first one; the others are counted.
 void medium::refuse_values(std::size_t i, const std::string& what, int count) {
     if (known_[i].malformed.fetch_add(static_cast<std::uint64_t>(count)) == 0)
         say_("node '" + air_.node_name(i) + "': " + what + " is refused; such are counted");
@@ -307,7 +307,7 @@ std::string medium::find_dead() {
             "node '" + air_.node_name(i) + "' (process " + std::to_string(process) + ") died";
         if (!config_.stations_may_die) return who;
         say_(who);
-        // As it would have let go of the node itself.
+        // Releases the node as its process would have done.
         if (node.process.compare_exchange_strong(process, leaving_process))
             node.claims.fetch_add(1);
     }

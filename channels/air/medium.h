@@ -15,15 +15,15 @@
 // A node with a sampling clock of its own lives in its own time: positions in its windows and
 // rings, times of its commands and its device time count its samples; the mixer converts.
 //
-// A change of the channel, of the noise or of a blackout (mixer.h) is prepared by whoever asks for
-// it and takes effect at the first border of a slot that is at least a slot away and has not been
-// computed: nothing is computed again, and the slot is known before it comes.
+// A change of the channel, of the noise or of a blackout (mixer.h) is prepared by the thread that
+// requests it and takes effect at the first border of a slot that is at least a slot away and has
+// not been computed: nothing is computed again, and the slot is known before it comes.
 //
 // The clock starts when `wait_for` transmitters have opened a burst and receivers a window.
 //
 // A node is believed within bounds. A command or burst with a value that no radio has is refused
-// and counted. A node whose counters say what its tables cannot hold is taken for detached, with
-// its reason said, until another process claims it: whatever a node writes, the medium goes on.
+// and counted. A node whose counters are beyond its tables is taken for detached, and the reason is
+// reported, until another process claims it: whatever a node writes, the medium goes on.
 #pragma once
 
 #include <atomic>
@@ -53,7 +53,7 @@ using mix::tuning;
 
 struct node_status {
     std::string name;
-    std::int64_t process = 0;  // 0: nobody has attached to it
+    std::int64_t process = 0;  // 0: no process has attached to it
     bool transmits = false, receives = false;
     std::uint64_t refused = 0;  // commands that no radio gives
 };
@@ -64,7 +64,7 @@ struct medium_status {
     double real_time_factor = 0;
     os::pacing_summary pacing;
     std::uint64_t late = 0, underflows = 0, overflows = 0;
-    // Since the start, of all nodes that are told when their samples belong on the air.
+    // Since the start, of all nodes that know when their samples belong on the air.
     std::uint64_t packets_at_wrong_time = 0;
     std::vector<node_status> nodes;
 };
@@ -75,8 +75,8 @@ public:
     medium(shared_air& air, const medium_config& config,
            std::function<void(const std::string&)> say);
 
-    // Until stop(): returns an empty string; or until a node dies or is on the air at another time
-    // than it was told (unless stations may): returns who.
+    // Runs until stop(), and returns an empty string; or until a node dies or is on the air at
+    // another time than it announced (unless stations may do so), and returns a sentence about it.
     std::string run();
     void stop() noexcept;  // any thread, also a signal handler
 
@@ -92,7 +92,7 @@ private:
     void serve_claim(std::size_t i);
     void serve_commands(std::size_t i);
     void serve_bursts(std::size_t i);
-    // Nothing that the node has asked for holds any more.
+    // Withdraws everything that the node has requested.
     void detach(std::size_t i);
     void refuse_node(std::size_t i, const std::string& why);
     void refuse_values(std::size_t i, const std::string& what, int count = 1);

@@ -28,7 +28,7 @@ struct medium_config : mix::mix_config {
     int wait_receivers = 0;
     bool stations_may_die = false;  // off: the medium ends with the first one
     std::string control;            // endpoint, empty: none
-    std::string fader;  // control endpoint of whoever has the channel, empty: nobody else
+    std::string fader;  // control endpoint of the process with the channel; empty: this medium
     double pacing_limit_ms = setting::air_pacing_limit_ms.initial;
     // Samples released at a time: one slot; realtime half.
     std::int64_t quantum = setting::air_quantum.initial;

@@ -102,8 +102,8 @@ held_name::held_name(const std::string& name) : name_(name), path_(socket_of(::g
         throw machine_error(meeting_folder(::geteuid()) + "/" + file, errno);
 }
 
-// A process that has given up being root cannot remove the files: it leaves a lock file that names
-// nobody, and a socket at which nobody listens.
+// A process that has given up being root cannot remove the files: it leaves a lock file without a
+// process number, and a socket at which no process listens.
 held_name::~held_name() {
     (void)!::ftruncate(lock_.get(), 0);
     ::unlinkat(folder_.get(), (name_ + ".socket").c_str(), 0);

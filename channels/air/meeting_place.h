@@ -3,7 +3,7 @@
 // which nobody else can make, rename or remove anything.
 //
 //   NAME.socket   the medium listens here and hands its memory over (shared_air.h)
-//   NAME.lock     whoever holds flock() on it has the name; in it the number of that process
+//   NAME.lock     the process that holds flock() on it has the name; in it is its number
 //
 // The folder is /run/openwip-air for root. For any other user it is openwip-air in the folder that
 // the login manager made (/run/user/UID), or /tmp/openwip-air-UID where there is none. It depends

@@ -24,7 +24,8 @@ window* receive_reader::current() noexcept {
 receive_reader::state receive_reader::look() noexcept {
     window* w = current();
     if (!w) return {};
-    // Against their order in the writer: what is released is known to end where it ends, and why.
+    // The words are read in the reverse of the order in which the writer writes them, so that the
+    // end of released samples is known, and its reason.
     const tick now = bounded_time(node_.now.load(std::memory_order_acquire));
     const tick reported_end = w->end.load(std::memory_order_acquire);
     const tick end = reported_end == never ? never : bounded_time(reported_end);
@@ -95,7 +96,8 @@ void receive_writer::announce() noexcept { node_.samples.wake(); }
 void receive_writer::start(tick time, std::int64_t count, tick now) noexcept {
     tick begin = time == as_soon_as_possible ? now : time;
     ++started_;
-    // Also where an overflow has cut it: it would go on beside this one.
+    // An open window is closed, even if an overflow has cut it, since it would go on beside the new
+    // one.
     const bool open = choked_ ? choked_end_ == never : active() && windows_.back().end == never;
     if (open) stop(begin, now);
     if (time == as_soon_as_possible && !windows_.empty())

@@ -30,7 +30,8 @@ public:
         tick end = never;    // of the window if known
         bool cut = false;    // the window ends in an overflow
     };
-    // Where the stream stands. late, overflow and ended are reported once and consume the window.
+    // The present state of the stream. late, overflow and ended are reported once and consume the
+    // window.
     state look() noexcept;
     // Waits until `n` samples are available (or the window ends, or another begins).
     bool wait(tick n, std::chrono::nanoseconds timeout);
@@ -73,8 +74,9 @@ public:
     // Realtime: no room for [from, to): ends the window at `from` and opens the next one where the
     // medium will be when half the ring is read.
     void overflow(tick from) noexcept;
-    // The samples [from, to) are lost on their way, once however often it is said: ends the window
-    // at `from` in an overflow and opens the next at `to`. Only of the last window.
+    // The samples [from, to) are lost on their way: ends the window at `from` in an overflow and
+    // opens the next at `to`. Further calls for them have no effect. They have to be of the last
+    // window.
     void gap(tick from, tick to) noexcept;
     // Samples before `now` are released: retire windows, reopen after an overflow, wake the node.
     void released(tick now) noexcept;

@@ -27,7 +27,7 @@ namespace {
 constexpr std::uint64_t magic = 0x4F57495041495221;  // "OWIPAIR!"
 constexpr int sealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::size_t most_connections = 256;
-constexpr int answer_ms = 1000;                           // of a medium that is asked
+constexpr int answer_ms = 1000;                           // of a medium to a request
 constexpr double fastest = 1e6;                           // times the wall clock
 constexpr std::int64_t most_clock_parts = 1'000'000'000;  // in 1e-12: 1000 ppm
 
@@ -158,14 +158,14 @@ void shared_air::serve(const std::stop_token& over, const std::vector<uid_t>& al
         watched.assign({{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}});
         for (const descriptor& user : users) watched.push_back({user.get(), POLLIN, 0});
         if (::poll(watched.data(), watched.size(), -1) < 0) continue;
-        // Nothing is said after the greeting but the end.
+        // After the greeting, the only event of a connection is its end.
         for (std::size_t i = users.size(); i-- > 0;)
             if (watched[i + 2].revents != 0)
                 users.erase(users.begin() + static_cast<std::ptrdiff_t>(i));
         if ((watched[0].revents & POLLIN) == 0) continue;
         descriptor user(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!user.valid()) {
-            // Out of descriptors, most likely: the client tries again.
+            // This process is probably out of descriptors; the client tries again.
             if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) ::poll(nullptr, 0, 10);
             continue;
         }

@@ -4,10 +4,10 @@
 //
 // The memory has no name. It is a memfd that is sealed against any change of its size, and the
 // medium hands it over at its socket (meeting_place.h), with a description of what it consists of,
-// to root, to its own user and to the account that it becomes; the kernel says who asks. Whoever
-// attaches takes the description once, compares it with the real size of the memory, and keeps it:
-// sizes, names and the kind of clock are never read from memory that others can write to. Its
-// connection stays open: its end is the end of the medium, whatever ended it.
+// to root, to its own user and to the account that it becomes; the kernel tells it whose process
+// asks. A process that attaches reads the description once, compares it with the real size of the
+// memory, and keeps it: sizes, names and the kind of clock are never read from memory that others
+// can write to. Its connection stays open: its end is the end of the medium, whatever ended it.
 //
 // The memory is reserved when it is created, so that too little of it is an error at the start and
 // not a crash later.
@@ -46,8 +46,8 @@ public:
     shared_air(const shared_air&) = delete;
     shared_air& operator=(const shared_air&) = delete;
 
-    // From now on others may attach: root, this process's user, and processes of `also`. To be
-    // called as the user that the name belongs to. Throws machine_error.
+    // Allows others to attach from now on: root, this process's user, and processes of `also`. To
+    // be called as the user that the name belongs to. Throws machine_error.
     void open(const std::optional<os::account>& also = {});
 
     air_header& header() { return *static_cast<air_header*>(memory_); }

@@ -91,7 +91,8 @@ void transmit_writer::close() noexcept {
 
 transmit_reader::extent transmit_reader::look(const local_burst& b) const noexcept {
     const std::uint64_t s = b.shared->state.load(std::memory_order_acquire);
-    // Its samples are in the FIFO: they end no further than that is long behind what is freed.
+    // The samples of a burst are in the FIFO, so they end at most the length of the FIFO behind the
+    // samples that are freed.
     if ((s >> burst_flag_bits) - b.first > freed_ + transmit_fifo_size - b.first) {
         damaged_ = true;
         return {b.first, true, false, true};
@@ -132,8 +133,8 @@ transmit_reader::news transmit_reader::collect(tick now, tick asap_time) noexcep
         local_burst b{&shared, timed ? bounded_time(given_time) : std::max(asap_time, earliest),
                       first, false};
         const bool judged = node_.judges.load(std::memory_order_relaxed) != 0;
-        // Too late for the medium all the same: the node was interrupted between judging and
-        // writing. What is left of the burst is heard.
+        // A burst is too late for the medium nevertheless if the node was interrupted between
+        // judging and writing. The rest of it is on the air.
         if (judged && timed && b.start < now) node_.lates.fetch_add(1, std::memory_order_relaxed);
         const bool late = !judged && (b.start < opened_at || b.start < now);
         if (no_time || (timed && (late || b.start < earliest))) {

@@ -44,8 +44,8 @@ quadrature fitting(std::span<const double> points,
 bin_response::bin_response(const sample_model::delay_profile& profile, double doppler_hz)
     : taps_(profile.taps.size()) {
     check_profile(profile);
-    // In frequency: |H|^2 is a sum over pairs of taps, exp(j 2 pi f (tau_p - tau_q)), with mean
-    // square P_p P_q.
+    // Variation in frequency: |H|^2 is a sum over pairs of taps, exp(j 2 pi f (tau_p - tau_q)),
+    // with mean square P_p P_q.
     const std::vector<double> power = profile.powers();
     std::vector<std::pair<double, double>> separations;
     for (std::size_t p = 0; p < taps_; ++p)
@@ -56,7 +56,7 @@ bin_response::bin_response(const sample_model::delay_profile& profile, double do
     for (int c = 0; c < subcarriers_per_bin; ++c) points.push_back(subcarrier_hz(c));
     frequencies_ = static_cast<int>(fitting(points, separations).nodes.size());
 
-    // In time: pairs of waves of Doppler shifts f cos a, f cos b, all of one power.
+    // Variation in time: pairs of waves of Doppler shifts f cos a, f cos b, all of one power.
     std::vector<double> times;
     for (int l = 0; l < symbols_per_slot; ++l) times.push_back(symbol_middle(l));
     separations.clear();

@@ -27,7 +27,7 @@ struct recurrence {
 
 quadrature discrete_gauss(std::span<const double> points, int count) {
     const auto [low, high] = std::minmax_element(points.begin(), points.end());
-    // On [-1, 1], so that powers stay near 1.
+    // The points are mapped to [-1, 1], so that powers stay near 1.
     const double middle = (*low + *high) / 2, half = std::max((*high - *low) / 2, 1e-300);
     std::vector<double> x;
     for (const double p : points) x.push_back((p - middle) / half);
@@ -45,8 +45,8 @@ quadrature discrete_gauss(std::span<const double> points, int count) {
             next[i] = (x[i] - a) * now[i] - r.root_b.back() * last[i];
             norm += next[i] * next[i] / n;
         }
-        // After as many polynomials as there are points the next one is zero on all of them: its
-        // scale does not matter, only its roots do.
+        // The polynomial whose degree is the number of points is zero on all of them: its scale
+        // does not matter, only its roots do.
         const double scale = norm > 1e-24 ? std::sqrt(norm) : 1;
         r.root_b.push_back(scale);
         for (double& v : next) v /= scale;

@@ -36,7 +36,7 @@ namespace wip::bin_model {
 class gain_prediction final : public bin_prediction {
 public:
     // 0 <= nmse <= largest_nmse(config), horizon 0 to 64: else std::invalid_argument. `beside`: the
-    // channel of the same configuration, if it is asked by the same thread some slots behind the
+    // channel of the same configuration, if the same thread reads it some slots behind the
     // prediction; its fading and its large-scale gain are then computed once for both.
     gain_prediction(const fading_config& config, double nmse, slot_count horizon = slot_count(3),
                     const fading_channel* beside = nullptr);

@@ -73,7 +73,7 @@ power_prediction::estimate power_prediction::posterior(const histogram& h, doubl
             density += p;
             mean += p * a * a;
         }
-        // Nothing near (a hole of the distribution): the last value stands.
+        // Without samples nearby (a hole of the distribution) the last value is kept.
         const double f = density > 0              ? mean / density
                          : e.of_amplitude.empty() ? 0
                                                   : static_cast<double>(e.of_amplitude.back());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How good the predictions of a run are: NMSE = E|g - g^|^2 / E g^2 over bins and slots, g linear
 // (Alfredsson 2012, eq. 5.1). The prediction for a slot is known some slots before its SNR: it
-// waits in a ring of 64 slots, longer than the longest loop.
+// waits in a ring of 64 slots, longer than the longest retransmission delay.
 #pragma once
 
 #include <algorithm>

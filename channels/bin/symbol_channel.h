@@ -82,11 +82,11 @@ public:
     void carry(const slot_plan& plan, std::span<const float, nof_bins> snr, slot_report& report);
 
     void set_combining(bool on);
-    // From the next slot on. The first change to `computed` makes its tables, which takes too long
-    // for a slot, unless it has been given some.
+    // Sets the method from the next slot on. The first change to `computed` makes its tables,
+    // unless `failures` are given; that takes too long for a slot.
     void set_errors(error_method errors, std::shared_ptr<const failure_tables> failures = {});
 
-    // For those who watch: the symbols of the slots carried from now on. `computed` makes them only
+    // Keeps the symbols of the slots carried from now on, for display. `computed` makes them only
     // for frames that it does not decide by probability, `none` never.
     void keep_symbols(bool on);
     const slot_symbols& kept() const;

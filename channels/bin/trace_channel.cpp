@@ -11,7 +11,7 @@
 namespace wip::bin_model {
 namespace {
 
-// In its place: the largest trace has 1.1 GB.
+// Converts the rows in place, because the largest trace has 1.1 GB.
 std::vector<trace_row> to_linear(std::vector<trace_row> rows) {
     for (std::size_t t = 0; t < rows.size(); ++t)
         for (std::size_t b = 0; b < nof_bins; ++b) {

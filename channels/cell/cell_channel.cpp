@@ -12,7 +12,7 @@
 namespace wip::cell_model {
 namespace {
 
-// Without fading there is nothing to predict: the prediction is right.
+// A source without fading, whose prediction is always right.
 snr_source steady(const channel_config& c, db mean) {
     bin_model::trace_row row;
     row.fill(mean.single());

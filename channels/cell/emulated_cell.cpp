@@ -132,7 +132,7 @@ bool emulated_cell::direction::idle() const {
 }
 
 bool emulated_cell::into_queue(int user, std::span<const std::uint8_t> packet) {
-    // Until the next slot starts, at that time.
+    // A packet that comes between two slots counts as coming at the start of the next one.
     terminals_[static_cast<std::size_t>(user)].journal.set_now(
         started_ ? slot_start(now_ + slot_count(1)) : slot_start(now_));
     return scheduler_.on_sdu(user, packet, slot_start(started_ ? now_ + slot_count(1) : now_));

@@ -82,11 +82,11 @@ public:
     emulated_cell(const emulation_config& config, std::vector<snr_source> sources);
 
     int users() const { return scheduler_.users(); }
-    // From the server to the terminals, and back.
+    // The links from the server to the terminals, and back.
     packet_link& downlink() { return downlink_; }
     packet_link& uplink() { return uplink_; }
-    // Both directions' packets to write(side, user, packet, due_ns) from now on. It returns
-    // nothing, or the errno with which an interface refused the packet.
+    // Hands the packets of both directions to write(side, user, packet, due_ns) from now on. It
+    // returns nothing, or the errno with which an interface refused the packet.
     template <class Write>
     void deliver_to(Write write) {
         const auto to = [&write](side s) {
@@ -102,12 +102,13 @@ public:
         downlink_.deliver_to(to(side::terminal));
         uplink_.deliver_to(to(side::server));
     }
-    // Past the wired network, straight into the user's queue; false when it is full.
+    // Puts a packet straight into the user's queue, past the wired network; false when the queue is
+    // full.
     bool into_queue(int user, std::span<const std::uint8_t> packet);
 
-    // All that happens up to and with now_ns.
+    // Carries out everything that is due up to and including now_ns.
     void advance(std::int64_t now_ns);
-    // The next slot, or what is due before it.
+    // Time of the next slot, or of a packet that is due before it.
     std::int64_t next_wakeup() const { return std::min(next_due(), slot_start(next_slot())); }
     slot next_slot() const { return started_ ? now_ + slot_count(1) : now_; }
     // Called by advance() before and after each slot.
@@ -119,7 +120,7 @@ public:
     void run_slot(slot k);
     // Hands over what is due by then, each side in order.
     void release(std::int64_t now_ns);
-    // When the next packet leaves; packet_link::never when there is none.
+    // Time at which the next packet leaves; packet_link::never when there is none.
     std::int64_t next_due() const;
 
     // A record of every packet that comes to the base station from now on, when it has left; an
@@ -136,22 +137,24 @@ public:
     void use(scheduler_port* own_scheduler, adaptation_port* own_adaptation) {
         scheduler_.use(own_scheduler, own_adaptation);
     }
-    // From the next slot on. Everything of the cell but the users and the profile.
+    // Changes the configuration from the next slot on, of the cell everything but the users and the
+    // profile.
     void reconfigure(const cell_config& cell);
     void reconfigure(const uplink_config& uplink);
     void reconfigure(bin_model::error_method errors);
     void reconfigure(const packet_model::wired_config& to_base,
                      const packet_model::wired_config& from_base);
-    // For a cell in real time, before it starts: a later change of the errors takes no time.
+    // Makes the tables for the errors before a cell in real time starts, so that a later change
+    // takes no time.
     void prepare_errors();
-    // Other channels, one for each user.
+    // Replaces the channels, one for each user.
     void replace(std::vector<snr_source> sources);
-    // 100 dB less in the slots [from, until). A prediction made meanwhile knows of it, one made
-    // before does not.
+    // Lowers the SNR by 100 dB in the slots [from, until). Predictions made meanwhile contain it,
+    // earlier ones do not.
     void black_out(slot from, slot until) { dark_from_ = from, dark_until_ = until; }
     bool dark(slot k) const { return k >= dark_from_ && k < dark_until_; }
 
-    // Nothing is queued anywhere.
+    // Whether nothing is queued anywhere.
     bool idle() const;
     // The status of one user's ends; the caller adds the counts of the interfaces.
     base_end_status base_status(int user) const;

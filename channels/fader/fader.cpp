@@ -116,7 +116,7 @@ void fader::run(tick begin) {
     }
 }
 
-// Until every radio that is listened to is known so far. False: asked to stop.
+// Receives from every radio that is a source of a path up to `until`. False: stop() was called.
 bool fader::collect(tick until) {
     for (std::size_t i = 0; i < radios_.size(); ++i)
         while (sends_[i] && rings_[i].end() < until) {
@@ -182,7 +182,7 @@ void fader::mix_and_send(tick at, std::size_t size) {
     status_.least_lead = std::min(status_.least_lead, lead);
 }
 
-// For whoever asks what is mixed now.
+// Updates the state of the mixer that moment() returns.
 void fader::look(tick at) {
     std::vector<std::vector<mix::path_tap>> taps;
     for (std::size_t i = 0; i < setup_.mix.paths.size(); ++i)

@@ -40,7 +40,7 @@ struct fader_setup {
     tick chunk = 0;       // samples at a time
     bool sounds = true;   // before the first sample goes through
     // The samples received by a node's radio, and those sent by it, with their times there: called
-    // by the thread that mixes. Empty: nobody wants them.
+    // by the thread that mixes. Empty: they are not needed.
     enum class side { input, output };
     std::function<void(std::size_t node, side, tick, std::span<const cf32>)> watch{};
     // A receiver gives nothing for a second of its own time, or again something: called by the
@@ -64,8 +64,8 @@ struct fader_status {
     std::uint64_t late = 0, underflows = 0;  // at a transmitter
     std::uint64_t stalls = 0;                // of a transmitter (fading_radio.h)
     std::uint64_t clipped = 0;               // components at full scale of what was sent
-    // Between a piece's end of mixing and its time on the air. All radios share one time, whatever
-    // device they are of (host/cabled/usrp_radio.cpp refuses others).
+    // Least time between the end of mixing a piece and its time on the air. All radios share one
+    // time, even those of different devices (host/cabled/usrp_radio.cpp refuses others).
     tick least_lead = never;
 
     // The counts since then: all of them, if the counters were reset.

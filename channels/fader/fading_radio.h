@@ -27,7 +27,8 @@ public:
     virtual void start(mix::tick time, bool receives, bool transmits) = 0;
     // Waits for at most a tenth of a second; fewer samples than asked for are an answer too.
     virtual received receive(std::span<mix::cf32> out) = 0;
-    // On the air from `time` on, right after what was sent last.
+    // Sends samples, the first of which is on the air at `time`, right after the last one of the
+    // call before.
     virtual void send(mix::tick time, std::span<const mix::cf32> x) = 0;
     // The transmitter's events since the last call.
     virtual events take_events() = 0;

@@ -22,7 +22,7 @@ constexpr tick behind_centre = 1024;  // of the window and the period before it
 
 complex turn(double cycles) { return std::polar(1.0, 2 * std::numbers::pi * cycles); }
 
-// Without the mean delay, which is where the power is, mean over 150 kHz.
+// Means over 150 kHz of the response, without its mean delay (weighted by power).
 values_array in_values(std::span<complex> h) {
     complex slope{};
     for (std::size_t b = 0; b + 1 < h.size(); ++b) slope += h[b + 1] * std::conj(h[b]);
@@ -117,7 +117,7 @@ burst_response response_of(const heard_burst& b, double cfo) {
     auto h = known_burst::spectrum(mean_window(b.samples, off));
     burst_response r;
     for (const complex& v : known_burst::spectrum(noise)) r.noise += std::norm(v);
-    // From one window to the mean of four, for one value.
+    // The factor from the sum over windows to the noise of one value of the mean of four.
     r.noise /= 20 * double{known_burst::windows} * double{known_burst::bins_in_mean} *
                static_cast<double>(h.size()) * std::norm(sent[0]);
     for (std::size_t k = 0; k < h.size(); ++k) h[k] /= sent[k];

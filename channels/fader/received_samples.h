@@ -21,7 +21,7 @@ public:
     // `size`, a power of two: samples that are kept.
     explicit received_samples(std::size_t size) : ring_(size) {}
 
-    // Before the first one: everything is zero up to `time`.
+    // Begins the stream: all samples before `time` are zero.
     void begin(tick time) {
         std::fill(ring_.begin(), ring_.end(), cf32{});
         ahead_.clear();

@@ -85,7 +85,7 @@ void sounding::replace(std::size_t node, tick first, std::span<cf32> x) const {
     }
 }
 
-// Where its windows begin: behind the earliest path by one period.
+// Finds the beginning of the windows, one period behind the earliest path.
 void sounding::prepare(pair& p, mix::mixer& mixer) const {
     const auto taps = taps_of(p, p.begin, mixer);
     double earliest = 1e9;

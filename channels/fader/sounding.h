@@ -36,7 +36,7 @@ struct node_pair {
 };
 std::vector<node_pair> pairs_of(const mix::mix_config& config);
 std::vector<mix::path_tap> taps_of(const node_pair& p, tick at, mix::mixer& mixer);
-// With these taps. Empty: it is evaluated.
+// The reason for which a pair with these taps is not evaluated; empty: it is evaluated.
 std::string reason_not_evaluated(const node_pair& p, std::span<const mix::path_tap> taps);
 
 struct sounding_result {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The bursts that a base station sends before its first slot (known_burst.h), as they go through
 // the fader: which taps were commanded while the middle of each was mixed. The terminal, at the end
-// of all radios and cables, says what it heard of them; whoever has both compares
+// of all radios and cables, reports what it received of them; the run that has both compares them
 // (host/cli/openwip_cli/figures/through_radios.py).
 //
 // Shared by two threads, as a sounding.

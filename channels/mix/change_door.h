@@ -49,7 +49,8 @@ public:
     }
     bool waits() const noexcept { return waits_.load(std::memory_order_acquire); }
 
-    // By the one that mixes: `earliest` has not been computed. Paths as the mixer was made with.
+    // Makes the changes; called by the thread that mixes. `earliest`: first sample that has not
+    // been computed. `paths`: those of the mixer's configuration.
     void serve(mixer& m, const std::vector<path_config>& paths, tick earliest) {
         if (!waits()) return;
         const std::lock_guard lock(mutex_);
@@ -66,7 +67,7 @@ public:
                 m.set_blackout(receiver, db(c.dark->loss_db), from,
                                c.dark->length == never ? never : from + c.dark->length);
         }
-        from_ = from;  // their memory is freed by who asked
+        from_ = from;  // the thread that requested them frees their memory
         waits_.store(false, std::memory_order_relaxed);
         taken_.notify_one();
     }

@@ -15,14 +15,14 @@
 
 namespace wip::mix {
 
-// Whether there is slow fading, and its standard deviation where one is asked for.
+// Whether there is slow fading, and its standard deviation if that is given.
 struct shadowing_request {
     bool on = false;
     std::optional<double> deviation_db{};
     bool operator==(const shadowing_request&) const = default;
 };
 
-// A channel as it is asked for, before it is realised with the seed.
+// The settings of a channel, before it is made with the seed.
 struct channel_request {
     std::string model{};
     std::optional<double> delay_spread_ns{}, doppler_hz{}, speed_kmh{}, carrier_hz{};

@@ -72,18 +72,21 @@ public:
     using prepared_path = std::unique_ptr<path, path_delete>;
     // Any thread. `number`: which of the configuration's paths. Throws what the models throw.
     static prepared_path prepare(const path_config& c, std::size_t number, std::uint64_t seed);
-    // From `at` on, not before settled(number): path `number` is this one. `alike`: it differs in
-    // its level only, so that not the powers of the two add up while they fade, but the amplitudes.
+    // Replaces path `number` from `at` on, which is not before settled(number). `alike`: the new
+    // path differs in its level only, so that while one fades into the other their amplitudes add
+    // up, not their powers.
     void replace(std::size_t number, std::size_t receiver, prepared_path next, tick at,
                  bool alike = false);
-    // When the last change of that path will have faded in.
+    // The sample at which the last change of that path will have faded in.
     tick settled(std::size_t number, std::size_t receiver) const noexcept;
-    // Only of a receiver that has noise.
+    // Sets the noise of a receiver that has noise.
     void set_noise(std::size_t receiver, dbfs level, tick at);
-    // `loss` less on all paths of the receiver in [from, to); `never`: until the next change.
+    // Attenuates all paths of the receiver by `loss` in [from, to); `to` = never: until the next
+    // change.
     void set_blackout(std::size_t receiver, db loss, tick from, tick to);
-    // Path `number` at that sample as it is configured: channel, shift, gain, what fades over and
-    // blackout. Impairments are not in it. For whoever measures what came out.
+    // The taps of path `number` at that sample by the configuration: channel, shift, gain, change
+    // that fades in and blackout, but no impairments. They are compared with measurements of the
+    // output.
     std::vector<path_tap> taps(std::size_t number, std::size_t receiver, tick at);
     // Discards samples that only earlier times needed.
     void forget_before(tick time);
@@ -113,7 +116,7 @@ private:
     void sampled(std::size_t receiver, tick at, std::span<cf32> out,
                  std::span<const sample_source* const> transmitters,
                  std::span<const node_tuning> tunings);
-    // Its clock begins again so that `at` can be next.
+    // Restarts the receiver's clock so that sample `at` can be the next one.
     void restart_clock(std::size_t receiver, tick at,
                        std::span<const sample_source* const> transmitters,
                        std::span<const node_tuning> tunings);

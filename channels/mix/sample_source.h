@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whoever has samples for a mixer: a node's FIFO in shared memory (air/transmit_queue.h), a radio,
+// A source of samples for a mixer: a node's FIFO in shared memory (air/transmit_queue.h), a radio,
 // a file, a test.
 #pragma once
 

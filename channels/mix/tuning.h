@@ -15,7 +15,7 @@ class tuning {
 public:
     explicit tuning(double value) : changes_{{INT64_MIN, value, 0}} {}
 
-    // From `time` on; a later command for the same time replaces the earlier one.
+    // Sets the value from `time` on; a later call for the same time replaces the earlier one.
     void set(tick time, double value, double turns = 0) {
         auto at = std::lower_bound(changes_.begin(), changes_.end(), time,
                                    [](const change& c, tick t) { return c.time < t; });
@@ -24,7 +24,7 @@ public:
         else
             changes_.insert(at, {time, value, turns});
     }
-    // From `time` on, whatever was commanded for later.
+    // Sets the value from `time` on, and cancels changes at later times.
     void set_for_good(tick time, double value) {
         while (changes_.size() > 1 && changes_.back().time >= time) changes_.pop_back();
         set(time, value);

@@ -35,7 +35,7 @@ public:
         begin(0);
     }
     bool fails(std::int64_t at_ns) override {
-        // After so long a time nothing is left of the state.
+        // After this time the state is independent of the last one.
         const double forgotten_ns = 1e8 * (config_.good_ms + config_.bad_ms);
         if (static_cast<double>(at_ns) - until_ns_ > forgotten_ns) begin(at_ns);
         while (until_ns_ <= static_cast<double>(at_ns)) {

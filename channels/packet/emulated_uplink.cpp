@@ -103,7 +103,8 @@ bool emulated_uplink::on_sdu(std::span<const std::uint8_t> packet, slot now, int
     queued_packet p = s.queue.make(packet);
     p.tag = tag;
     p.came_ns = offered_ns;
-    // With no packet on the line, the first one that waits will be the one that goes on it.
+    // If no packet is on the line, the first one that waits goes there and takes no room in the
+    // queue.
     const std::size_t room = s.busy ? limit - 1 : limit;
     const bool taken = s.queue.push(std::move(p), slot_start_ns(now), room);
     s.count_queue();

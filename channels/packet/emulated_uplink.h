@@ -27,7 +27,7 @@ inline constexpr double most_on_the_way = 64e6;  // bytes
 
 struct uplink_config {
     double kbps = setting::uplink_kbps.initial;  // IP capacity
-    // As long as no more than most_on_the_way is on the line.
+    // The delay holds while no more than most_on_the_way is on the line.
     int delay_slots = setting::uplink_delay_slots.initial;
     double loss = 0;           // probability that an IP packet is lost
     double feedback_loss = 0;  // probability that the feedback of a slot is lost

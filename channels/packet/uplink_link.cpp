@@ -14,7 +14,7 @@ bool uplink_link::offer(std::span<const std::uint8_t> packet, std::int64_t now_n
     return line_.on_sdu(packet, slot_at_ns(now_ns), tag, now_ns);
 }
 
-// All slots of the line up to this one are done.
+// Carries out all slots of the line up to this one.
 void uplink_link::run_line(slot done) {
     if (!started_ || done > sent_) {
         for (auto& p : line_.on_slot(done)) {

@@ -67,7 +67,7 @@ public:
     // `purpose` tells apart links that share a seed. Throws as check() does.
     wired_link(const wired_config& config, std::uint32_t purpose);
 
-    // From the next packet on, but for the seed. Throws as check() does.
+    // Changes the configuration from the next packet on, except the seed. Throws as check() does.
     void reconfigure(const wired_config& config);
 
     void set_line(double rate_kbps, double delay_ms) override;
@@ -94,7 +94,7 @@ private:
     std::int64_t pass_line(std::size_t bytes, std::int64_t start_ns);
     void send(std::span<const std::uint8_t> data, std::int64_t leaves_ns, int tag,
               std::int64_t offered_ns);
-    // When the next packet under a queue discipline goes on the line.
+    // Time at which the next packet under a queue discipline goes on the line.
     std::int64_t next_start() const {
         return waiting_.empty() ? never : std::max(free_ns_, waiting_.first_arrival_ns());
     }

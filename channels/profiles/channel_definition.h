@@ -3,9 +3,11 @@
 //
 //   name: example
 //   source: where the numbers come from
-//   based_on: jakes            # everything that is not said here; a name, or a file beside this
-//   one carrier_hz: 1.8e9 speed_kmh: 75              # or {lowest: 0, highest: 70}: drawn with the
-//   seed delay_spread_ns: 30        # only with normalised delays taps:
+//   based_on: jakes            # everything that is not given here; a name, or a file beside this
+//   carrier_hz: 1.8e9
+//   speed_kmh: 75              # or {lowest: 0, highest: 70}: drawn with the seed
+//   delay_spread_ns: 30        # only with normalised delays
+//   taps:
 //     - {delay_ns: 200, power_db: -7.6, fading: rayleigh|rice|constant|line_of_sight, k_db: 10}
 //     - {delay: 0.3819, power_db: 0}        # normalised: multiplied by the delay spread
 //   shadowing: {spread_db: 4, reading: deviation|variance, correlation_length_m: 2, pole: 0.74,
@@ -56,7 +58,7 @@ struct channel_definition {
     double carrier_hz = 1.8e9;
     speed_range speed;
     std::optional<sample_model::shadowing_config> shadowing;
-    bool shadowing_default = false;  // part of the channel unless asked otherwise
+    bool shadowing_default = false;  // part of the channel by default
     std::optional<sample_model::passing_train> train;
     std::optional<sample_model::path_loss_config> path_loss;
     std::vector<user_track> users;
@@ -85,7 +87,7 @@ struct channel_choice {
 std::vector<std::string> names();
 
 // Throw std::invalid_argument, one line, for an unknown name, a bad file, or a delay spread (ns)
-// asked of a definition whose delays are not normalised.
+// for a definition whose delays are not normalised.
 channel_definition load_definition(const std::string& name_or_file,
                                    std::optional<double> delay_spread_ns = std::nullopt);
 channel_definition parse_definition(const std::string& text, const std::string& file_name,

@@ -17,8 +17,8 @@ namespace {
 
 constexpr float amplitude = 0.125f;  // 64^-1/2
 
-// In 2^-32. The last bits of a double above 2^52 are those of an integer: to convert it takes
-// AVX-512, or each by itself.
+// The fraction of a number, in units of 2^-32. The last bits of a double above 2^52 are those of an
+// integer; a conversion to one would need AVX-512, or be scalar.
 std::uint32_t fraction(double turns) {
     return static_cast<std::uint32_t>(
         std::bit_cast<std::uint64_t>(std::floor((turns - std::floor(turns)) * 0x1p32) + 0x1p52));

@@ -41,8 +41,9 @@ private:
     alignas(64) std::array<float, waves> radians_per_knot_;
 };
 
-// The knots of up to nof_lanes processes (types/lanes.h), bit for bit the same whoever is beside
-// them: the additions of one have to follow each other, those of several go side by side.
+// The knots of up to nof_lanes processes (types/lanes.h), bit for bit the same whichever other ones
+// are beside them: the additions of one have to follow each other, those of several go side by
+// side.
 class clarke_row {
 public:
     // Steady: at knot x, scale 1. Else after x wavelengths, `scale` of them in a knot spacing.

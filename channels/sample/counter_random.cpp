@@ -13,7 +13,8 @@ void philox_row(std::uint64_t first, std::uint32_t key, std::size_t n, std::uint
                 std::uint32_t* b) noexcept {
     n = (n + philox_width - 1) / philox_width * philox_width;
 #if defined(__AVX2__) && !defined(__AVX512DQ__)
-    // In words of 64, whose lower halves AVX2 multiplies at once: compilers do not see it.
+    // Works on words of 64 bits, whose lower halves AVX2 multiplies in one instruction; compilers
+    // do not find this.
     for (std::size_t i = 0; i < n; i += philox_width) {
         __m256i left[2], right[2];  // of even and odd counters
         for (int odd = 0; odd < 2; ++odd) {

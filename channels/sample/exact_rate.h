@@ -24,7 +24,7 @@ struct seconds {
     double fraction;
 };
 
-// By the clock itself, so whatever its error. n >= 0.
+// Time of sample n by the clock itself, whose error does not matter. n >= 0.
 inline seconds time_of_sample(std::int64_t n, const exact_rate& rate) noexcept {
     const std::int64_t count = n * rate.divider;
     return {count / rate.clock,

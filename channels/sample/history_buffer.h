@@ -35,7 +35,7 @@ public:
         end_ = first;
     }
 
-    // At most largest_append samples.
+    // Appends at most largest_append samples.
     void append(std::span<const std::complex<float>> in) noexcept {
         const std::int64_t n = static_cast<std::int64_t>(in.size());
         if (fill_ + n > capacity_) {

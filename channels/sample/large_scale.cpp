@@ -43,7 +43,8 @@ double shadowing::value(std::int64_t step) noexcept {
     for (std::int64_t k = follows ? step : step - size + 1; k <= step; ++k)
         place(k) = gaussian(static_cast<std::uint64_t>(k), key_);
     newest_ = step;
-    // From the oldest on: those behind the newest one's place, then those from the start.
+    // The sum begins with the oldest number: those behind the newest one come first, then those
+    // from the start of the ring.
     const auto first = random_.begin() + (&place(step) - random_.data()) + 1;
     double sum = 0;
     for (auto w = first; w != random_.end(); ++w) sum = sum * pole_ + *w;

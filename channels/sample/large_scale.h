@@ -6,13 +6,13 @@
 // Shadowing: an AR(1) process in dB, s_k = a s_{k-1} + sigma sqrt(1 - a^2) w_k, one step for every
 // d0 metres travelled. A pole a per step and a correlation length L (where the autocorrelation is
 // 1/e) fix d0 = -L ln a; the process is then sigma^2 exp(-distance/L) whatever the pole, which only
-// says at which distances the text's own AR(1) stood. To be a function of the index without a
+// says at which distances the literature's own AR(1) stood. To be a function of the index without a
 // recursion, s_k is its moving average, sum_j a^j w_{k-j} cut where a^j < 10^-4 (10^-8 of the
 // variance), with w_k from a counter. Steps are made eight times finer than d0 (pole a^(1/8)) and
 // joined by ((1-x) s_k + x s_{k+1})/sqrt((1-x)^2 + x^2 + 2x(1-x)a^(1/8)): continuous, variance
-// sigma^2 everywhere, autocorrelation within 2 % of the exponential.
-// `mean`: of the linear gain 1 (subtracts sigma^2 ln(10)/20 dB), so that a mean SNR stays the mean
-// of the linear SNR, or of the dB 0.
+// sigma^2 everywhere, autocorrelation within 2 % of the exponential. `mean`: of the linear gain 1
+// (subtracts sigma^2 ln(10)/20 dB), so that a mean SNR stays the mean of the linear SNR, or of the
+// dB 0.
 //
 // Path loss: -10 n log10(max(distance, minimum)/reference) dB: the mean SNR that a user asks for is
 // the one at the reference distance.
@@ -67,9 +67,8 @@ struct large_scale_config {
 class shadowing {
 public:
     shadowing(const shadowing_config& config, const stage_context& context);
-    // After so many metres. Remembers the last step and its random numbers, so going on is cheap:
-    // one more of them for each new step (a step: L/27 with the pole of 0.74), a few hundred after
-    // a jump.
+    // The gain after so many metres. The last step and its random numbers are kept, so a new step
+    // needs one more of them (a step is L/27 with the pole of 0.74), and a jump a few hundred.
     db gain(double metres) noexcept;
 
 private:

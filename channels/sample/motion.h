@@ -47,7 +47,7 @@ struct waypoint_track {
     std::vector<waypoint> points;  // one: stands still
     bool closed = true;
 };
-// As the table of settings has it.
+// The limits of the carrier in the table of settings.
 inline constexpr double lowest_carrier_hz = 1e6, highest_carrier_hz = 1e10;
 struct motion_config {
     std::variant<constant_speed, passing_train, waypoint_track> path{};
@@ -61,7 +61,8 @@ public:
 
     bool constant() const noexcept;              // the same shift for ever
     double largest_doppler_hz() const noexcept;  // of all times
-    // At sample n: speed over wavelength, i.e. the edge of Clarke's spectrum.
+    // Largest Doppler shift at sample n: speed over wavelength, which is the edge of Clarke's
+    // spectrum.
     double doppler_hz(std::int64_t n) const noexcept;
     double speed_mps(std::int64_t n) const noexcept { return doppler_hz(n) * wavelength_; }
     double wavelengths(std::int64_t n) const noexcept;  // travelled since sample 0

@@ -3,8 +3,8 @@
 // a line they move every 16 samples, or every sample where that is too coarse (`steps` false).
 //
 // Vectors of the inner loop lie at multiples of their size of the absolute index: chunks do not
-// change a bit. All in this header, because whoever uses it is compiled with the flags of such
-// loops (channels/sample/CMakeLists.txt).
+// change a bit. Everything is in this header, because the code that uses it is compiled with the
+// flags of such loops (channels/sample/CMakeLists.txt).
 #pragma once
 
 #include <cstring>
@@ -32,7 +32,7 @@ public:
         use(std::vector<bool>(width, true));
         history_.restart(0);
     }
-    // Only these may be other than zero.
+    // Declares which coefficients may be other than zero.
     void use(const std::vector<bool>& used) {
         used_.clear();
         for (int j = 0; j < nof_coefficients_; ++j)

@@ -21,7 +21,7 @@ public:
     // finite. `purpose` tells apart the sources that share a seed.
     noise(double power, std::uint64_t seed, std::uint32_t purpose = 0);
 
-    // From the next sample on; which noise it is stays the same, only its level changes.
+    // Sets the power from the next sample on. The sequence stays the same, only its level changes.
     void set_power(double power) noexcept { minus_power_ = static_cast<float>(-power); }
     void seek(std::int64_t sample) noexcept { position_ = sample; }
 

@@ -30,7 +30,7 @@ public:
         std::uint64_t fraction;  // 2^-64
     };
     position of(std::int64_t output) const noexcept;
-    // From now on output n is at n fin/fout + `by`: of a grid that does not begin at zero.
+    // Moves the outputs: from now on output n is at input n fin/fout + `by`.
     void shift(position by) noexcept { shift_ = by; }
     // The first output at or after an input.
     std::int64_t at_or_after(std::int64_t input) const noexcept;

@@ -35,8 +35,9 @@ public:
     void restart(std::int64_t time) noexcept { history_.restart(time); }
     std::int64_t fed() const noexcept { return history_.end(); }
     void feed(std::span<const cf32> in) noexcept;  // at most largest_feed
-    // Its samples from `first` on, at most largest_output, all inputs being fed and none of them
-    // more than `memory` before the end of what was fed.
+    // Writes the clock's samples from `first` on, at most largest_output. All inputs that they need
+    // must have been fed, and none of them may be more than `memory` before the end of what was
+    // fed.
     void work(std::int64_t first, std::span<cf32> out) noexcept;
 
     static constexpr std::int64_t largest_feed = history_buffer::largest_append;

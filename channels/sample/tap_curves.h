@@ -25,8 +25,8 @@ public:
     // One number for every tap and zeros up to a multiple of 16. Keeps the polynomials of the last
     // knot interval: cheap where calls follow each other in time.
     void at(std::int64_t index, float* re, float* im) noexcept;
-    // From now on both keep the knots that either has computed: for curves of one and the same
-    // channel (profile, motion, context) in one thread, of which one runs some slots ahead.
+    // Shares the computed knots with `other` from now on. Both must be of the same channel
+    // (profile, motion, context) and in one thread; one of them runs some slots ahead.
     void share_knots(const tap_curves& other) noexcept { knots_ = other.knots_; }
     // The same as the other at() without touching what is kept.
     void at(std::int64_t index, std::span<cf32> out) const noexcept;
@@ -39,8 +39,8 @@ private:
         std::int64_t of = INT64_MIN;
         std::vector<clarke_waves::knot> taps;
     };
-    // Those computed last, by number modulo their count: enough for a loop of 9 slots at 250 km/h
-    // and 1.8 GHz. Beyond that they are computed twice.
+    // The knots computed last, by number modulo their count. They suffice for a retransmission
+    // delay of 9 slots at 250 km/h and 1.8 GHz; beyond that knots are computed twice.
     using kept_knots = std::array<knot_row, 64>;
 
     int spacing_;

@@ -15,7 +15,8 @@ namespace {
 constexpr std::int64_t knot_samples = slot_samples / 2;
 constexpr float most_correction_db = 3;
 
-// Between the second and the third of four at equal distances.
+// The cubic interpolation halfway between the second and the third of four points at equal
+// distances.
 float between(float a, float b, float c, float d) { return (9 * (b + c) - a - d) / 16; }
 
 float amplitude(float gain_db) { return std::pow(10.0f, gain_db / 20); }

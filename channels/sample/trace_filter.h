@@ -12,8 +12,8 @@
 //   end      as at the bin level (bin/trace_channel.h): after the last row comes the first, and row
 //            0 is the slot at index 0
 //
-// A function of rows and absolute index. Row t is heard in slot t of whoever hears it, from its
-// first sample on.
+// A function of rows and absolute index. Row t holds for slot t of the receiver, from its first
+// sample on.
 #pragma once
 
 #include <memory>

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t coefficients = trace_response::nof_coefficients;
 constexpr std::size_t nof_probes = 5 * nof_bins;
-// Between the middles of the highest and the lowest bin, as far apart as those of bins.
+// Points from the middle of the highest bin around to that of the lowest, as far apart as the
+// middles of bins.
 constexpr std::size_t nof_outside = 13;
 constexpr float most_correction_db = 3;
 

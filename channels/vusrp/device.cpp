@@ -208,7 +208,7 @@ void device::make_subdevices(side s) {
         .set(all);
 }
 
-// In the words of UHD's validate_subdev_spec.
+// Errors have the text of UHD's validate_subdev_spec.
 uhd::usrp::subdev_spec_t device::choose_subdevices(side s, const uhd::usrp::subdev_spec_t& spec) {
     const std::string name = name_of(s);
     if (spec.empty())
@@ -430,7 +430,8 @@ void device::make_tuning(side s, std::size_t i, const side_properties& p) {
         });
 }
 
-// As of a radio with data of uhd_power_cal.py. Setting the reference power is setting the gain.
+// Makes the power properties of a radio with data of uhd_power_cal.py. Setting the reference power
+// sets the gain.
 void device::make_power(side s, std::size_t i, const side_properties& p) {
     const uhd::fs_path power = front_path(s, i) / "ref_power";
     const uhd::fs_path gain = front_path(s, i) / "gains" / p.gain_name / "value";

@@ -74,8 +74,8 @@ private:
     void make_power(side s, std::size_t i, const side_properties& p);
     void make_rate(side s, std::size_t i);
     tick command_time();
-    // When a change of gain or LO begins, and when it holds; waits for room in the radio's queue of
-    // commands.
+    // The times at which a change of gain or LO begins and is complete. execution_time() waits for
+    // room in the radio's queue of commands.
     struct execution {
         tick begins, holds;
     };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A radio's clock: the reference that it follows, the edge of the second, its time. What is
-// connected is said by device arguments (docs/explanation/software-usrp.md); nothing is, unless
-// they say so.
+// A radio's clock: the reference that it follows, the edge of the second, its time. Device
+// arguments name what is connected (docs/explanation/software-usrp.md); by default nothing is.
 #include <algorithm>
 #include <cmath>
 #include <uhd/exception.hpp>

@@ -23,8 +23,8 @@ struct clock_choice {
     std::int64_t lowest = 0, highest = 0;  // 0: only the list
     std::int64_t initial = 0;
     wrong_clock wrong = wrong_clock::refuse;
-    std::string refusal{}, experimental{};  // said of what is in the range and not in the list
-    std::string shared{};  // said of what is too high for several channels; empty: nothing is
+    std::string refusal{}, experimental{};  // reasons for clocks in the range but not in the list
+    std::string shared{};  // reason for clocks too high for several channels; empty: none is
     bool automatic = false;
 
     bool valid(double hz) const;
@@ -63,8 +63,8 @@ struct gain_error_limits {
 struct tracking_steps {
     double interval_s, dc_dbfs, image_db;
 };
-// From the converter's side of the digital filters to the connector: analog parts in time, digital
-// ones in samples.
+// Delay from the converter's side of the digital filters to the connector: of the analog parts in
+// microseconds, of the digital ones in samples.
 struct chain_delay {
     double us, samples;
     double in_samples(double rate) const { return us * 1e-6 * rate + samples; }
@@ -122,15 +122,16 @@ struct product {
     double socket_bytes;
     int frame_bytes;
 
-    // All that the master clock can be divided by, in rising order.
+    // All numbers that the master clock can be divided by, in rising order.
     std::vector<std::int64_t> ratios() const;
-    // The ratio that UHD's range arithmetic comes to: of the nearest rate.
+    // The ratio of the nearest rate, to which UHD's arithmetic of ranges leads.
     std::int64_t nearest_ratio(std::int64_t clock_hz, double rate) const;
     // Automatic clocks: the largest power of two of the rate that fits, none for twice the rate.
     std::int64_t automatic_clock(double rate, std::size_t channels = 1) const;
     // The highest clock for several channels of one direction.
     double highest_clock(std::size_t channels) const;
-    // At a transmitter: from full scale to the medium (0 dBFS there is 0 dBm); at a receiver back.
+    // The level from a transmitter's full scale to the medium (whose 0 dBFS is 0 dBm), and that
+    // from the medium to a receiver's full scale.
     db transmit_level(db gain) const {
         return transmit.full_scale - dbm(transmit.gain.highest) + gain;
     }

@@ -125,7 +125,8 @@ radio_model::radio_model(const uhd::device_addr_t& args)
     divide_clock();
 }
 
-// Without a product the radio has the logic of most of them, and as much room as the medium gives.
+// Without a product the radio has the logic that most products have, and as much room as the medium
+// gives.
 void radio_model::read_control(const uhd::device_addr_t& args) {
     const std::string release = args.get("uhd", "4.9");
     const std::string control = args.get("control", kind_ ? kind_->control : "rfnoc_duc");

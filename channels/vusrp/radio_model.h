@@ -49,7 +49,7 @@ public:
     explicit radio_model(const uhd::device_addr_t& args);
 
     std::size_t channels() const noexcept { return ideal() ? 1 : kind_->subdevices.size(); }
-    // As a stream of this channel knows it.
+    // The model of a stream of this channel.
     radio_model of(std::size_t channel) const;
 
     bool ideal() const noexcept { return kind_ == nullptr; }
@@ -61,9 +61,9 @@ public:
     // --- clock and rates ---
     double clock() const;
     double set_clock(double hz);  // what it is then
-    // Before a stream of so many channels, after which so many of the direction stream: where the
-    // clock is the radio's to choose it is one that fits the stream; throws uhd::value_error where
-    // it is too high for all of them.
+    // Call before a stream of `wanted` channels is made, after which `in_all` channels of the
+    // direction stream. If the radio chooses its clock, that is set to fit the stream. Throws
+    // uhd::value_error if the clock is too high for all of them.
     void prepare_clock(side s, std::size_t wanted, std::size_t in_all);
     double set_rate(side s, std::size_t channel, double wish);
     const exact_rate& rate(side s) const noexcept { return own().rate[s == side::transmit]; }
@@ -72,8 +72,8 @@ public:
         return static_cast<double>(r.clock) / static_cast<double>(r.divider);
     }
     double ppm() const noexcept { return 1e-6 * static_cast<double>(parts_); }
-    // On a reference, which is exact, or with the oscillator's own error; of streams made from then
-    // on.
+    // Has streams made from now on follow a reference, which is exact, or the oscillator with its
+    // error.
     void follow_reference(bool on);
     // --- control logic in the FPGA ---
     const fpga::family& control() const noexcept { return *control_; }

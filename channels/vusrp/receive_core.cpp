@@ -27,8 +27,8 @@ fpga::receive_setting setting_of(const radio_model& model, std::int64_t samples_
             .begin = -4 * before_time};
 }
 
-// From a start's time to its first sample in the logic, which has no filters: a device begins with
-// the sample of that time.
+// Ticks from the time of a start command to its first sample in the logic, which has no filters.
+// They are taken off, since a device begins with the sample of that time.
 tick strobe_of(const radio_model& model) {
     const fpga::receive_rules& rules = model.control().receive;
     return model.rate(side::receive).divider - 1 + rules.start_ticks - rules.check_ticks;
@@ -70,8 +70,8 @@ tick receive_core::drawn_lag() {
     return latency_ + std::uniform_int_distribution<tick>(0, std::max<tick>(spread_, 0))(random_);
 }
 
-// The logic up to now. From when the host's frames are full until now it finds nobody who takes
-// anything.
+// Advances the logic up to now. From the time at which the host's frames are full, nothing is taken
+// from it.
 void receive_core::update() {
     const tick now = master_at(port_->now());
     if (control_.is_idle()) {
@@ -81,7 +81,8 @@ void receive_core::update() {
         close_window();
         return;
     }
-    // By parts: what the host's frames have room for is known where a part begins.
+    // The logic advances by parts, since the room in the host's frames is known only at the
+    // beginning of a part.
     const tick part = std::max<tick>(master_.clock / parts_a_second, 1);
     while (control_.now() < now) {
         const tick from = control_.now(), to = std::min(now, from + part);
@@ -306,7 +307,8 @@ void receive_core::shorten(packet& p, std::int64_t gone) {
     p.taken += gone;
 }
 
-// Behind a gap of the medium: what is lost of packets that were received is gone from them.
+// Removes the samples before `next`, which were lost in a gap of the medium, from packets that were
+// received.
 void receive_core::drop_until(tick next) {
     thrown_until_ = next;
     while (!packets_.empty()) {

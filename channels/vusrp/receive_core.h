@@ -41,7 +41,7 @@ public:
         tick taken = 0;       // samples of its packet before
         tick first_lost = 0;  // behind the last sample, of an overflow
     };
-    // Where the stream stands; an event is said again until it is taken.
+    // The present state of the stream; an event is reported again until it is taken.
     state look();
     void take_event();
     // Waits until there is something, or a command.
@@ -53,10 +53,10 @@ public:
     // Copies what is left of runs that have ended out of the medium's ring, which otherwise has no
     // room for the next run.
     void keep_rest();
-    // After an overflow: a start at a time, with a stop before it, or when so much has gone by.
+    // Starts again after an overflow: at `time`, with a stop before it, or after `after` ticks.
     void restart(std::optional<tick> time, tick after);
 
-    // Any thread. `after` has gone by before it is written.
+    // Writes a command after `after` ticks. May be called by any thread.
     void command(fpga::command_kind kind, std::optional<tick> time, std::int64_t samples,
                  tick after = 0);
 

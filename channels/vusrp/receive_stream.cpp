@@ -70,7 +70,7 @@ receive_stream::state receive_stream::look(std::size_t& lane) {
 
 bool receive_stream::wait(clock::time_point deadline) {
     const std::chrono::nanoseconds left = deadline - clock::now();
-    // With no time left nothing is asked: gr-uhd empties its stream in that way while it unwinds
+    // With no time left no port is checked: gr-uhd empties its stream in that way while it unwinds
     // from an exception, and a second one would end the process.
     if (left <= 0ns) return false;
     for (receive_core& l : lanes_) l.port().check();

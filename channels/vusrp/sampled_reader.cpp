@@ -158,7 +158,7 @@ void sampled_reader::take(std::span<air::cf32> out) {
         input_ = position_;
     } else {
         for (std::size_t done = 0; done < out.size();) {
-            // As many as the inputs of one piece suffice for.
+            // Takes as many outputs as the inputs of one piece suffice for.
             const tick needed_by_all = last_input(first + static_cast<tick>(out.size()) - 1) + 1;
             const tick upto = std::min(needed_by_all, input_ + static_cast<tick>(inputs_.size()));
             if (upto > input_) {

@@ -35,12 +35,11 @@ public:
     state look(tick wanted);
     void take(std::span<air::cf32> out);
     void skip(tick samples) noexcept;
-    // Behind the gap: the first sample that can be had, as a tick of the master clock; none: it is
-    // not known yet.
+    // The first sample behind the gap, as a tick of the master clock; none: it is not known yet.
     std::optional<tick> behind_gap();
     // Consumes what the medium has from before this tick.
     void drain(tick medium);
-    // Until the medium has released this tick, or has something else.
+    // Waits until the medium has released this tick, or reports an event.
     void wait(tick medium, std::chrono::nanoseconds timeout);
 
     static constexpr tick longest_reach = 128;  // in any case

@@ -24,7 +24,7 @@ public:
     sampled_writer(node_port& port, const radio_model& model);
 
     bool is_open() const noexcept { return open_; }
-    // At this tick of the master clock. false: the table of bursts is full.
+    // Opens a burst at this tick of the master clock. False: the table of bursts is full.
     bool open(tick master, bool hold);
     // Takes what there is room for.
     std::size_t write(std::span<const air::cf32> in);
@@ -36,7 +36,7 @@ public:
     void abandon() noexcept;  // close without that
 
 private:
-    // All that happens to samples before the medium.
+    // Applies everything that happens to samples before the medium.
     void send_through(std::span<const air::cf32> in, std::span<air::cf32> out);
     // False: the medium has let go of the burst.
     bool publish_pending();

@@ -32,7 +32,8 @@ struct stream_channel {
 
 class receive_stream : public uhd::rx_streamer {
 public:
-    // At the rate that the radio has now. A packet that does not fit into a transfer of USB fails.
+    // Makes a stream at the present rate of the radio. It fails if a packet does not fit into a
+    // transfer of USB.
     receive_stream(const std::vector<stream_channel>& channels, sample_format format,
                    std::size_t samples_per_packet);
 
@@ -65,7 +66,7 @@ private:
     bool restarts_, ideal_;
     bool is_overlong_;         // a packet does not fit into a transfer
     bool continuous_ = false;  // the last command
-    bool late_ = false;        // a report beside the stream waits to be said
+    bool late_ = false;        // a report beside the stream waits
     std::vector<air::cf32> scratch_;
     std::mutex mutex_;          // of recv()
     std::mutex command_mutex_;  // of commands while it waits

@@ -45,7 +45,7 @@ transmit_core::transmit_core(std::shared_ptr<node_port> port, const radio_model&
       arrived_(std::numeric_limits<tick>::min() / 2) {
     port_->block().transmit_latency.store(0);
     port_->block().judges.store(1);
-    // Never more than half of what the medium holds.
+    // The store is never more than half of what the medium holds.
     const double most = static_cast<double>(air::transmit_fifo_size / 2) * rate_.hz() /
                         static_cast<double>(air::sample_rate);
     store_ = std::min(store_, static_cast<std::int64_t>(most));
@@ -226,7 +226,7 @@ void transmit_core::write(tick start, std::int64_t position, std::size_t samples
     next_ = start + static_cast<tick>(samples) * rate_.divider;
     const std::int64_t begins = sent_ - std::ssize(current_);
     while (samples > 0 || writer_.pending()) {
-        // Those that waited in the DUC, then those of the caller.
+        // The samples that waited in the DUC come first, then those of the caller.
         const bool waited = position < begins;
         const std::int64_t at = position - (waited ? played_ : begins);
         const std::span<const air::cf32> all =
@@ -302,7 +302,8 @@ void transmit_core::wait_report(std::chrono::nanoseconds timeout) {
         return;
     }
     std::unique_lock lock(mutex_);
-    // Nothing can have come before what is known has, or before the open burst is dry.
+    // No report can come before the next known event, or before the open burst has run out of
+    // samples.
     seconds left = longest_wait;
     const auto wait_for = [&](tick master) {
         const tick ticks = to_medium_.of(master).whole + latency_ - port_->now();

@@ -40,7 +40,7 @@ public:
     void announce(std::optional<tick> time);
     // A report whose time has come.
     std::optional<fpga::transmit_event> take_report();
-    // Until a report can have come, or the timeout.
+    // Waits until a report may have come, at most for the timeout.
     void wait_report(std::chrono::nanoseconds timeout);
 
     node_port& port() noexcept { return *port_; }

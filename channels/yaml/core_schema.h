@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The scalars of a YAML document by the core schema of YAML 1.2 (chapter 10.3): a plain (unquoted)
 // one is null, a boolean, a number or a text, any other one a text. YAML 1.1 knows more numbers,
-// and others by the same text: there 010 is 8, 1:30 is 90 and 1_000 is 1000. Whoever wrote one of
+// and others by the same text: there 010 is 8, 1:30 is 90 and 1_000 is 1000. The author of one of
 // those may have meant either, so it is refused, with what to write instead. So are the numbers
 // that are not decimal (0x1F, 0o17). The numbers that are not finite (.inf, .nan), which no setting
 // takes, are texts here, and so are the other words of YAML 1.1: yes, no, on, off, dates.

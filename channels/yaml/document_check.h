@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A YAML document before it is read: one document, no deeper than anybody writes one, of scalars
-// whose meaning is certain (yaml/core_schema.h), without tags, which would give them another one.
-// It follows the parser's events, so an alias costs nothing.
+// A YAML document before it is read: one document, of bounded depth, of scalars whose meaning is
+// certain (yaml/core_schema.h), without tags, which would give them another one. It follows the
+// parser's events, so an alias costs nothing.
 #pragma once
 
 #include <yaml-cpp/eventhandler.h>

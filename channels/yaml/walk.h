@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A YAML document, read and walked in one way. What is refused is said by whoever reads it.
+// A YAML document, read and walked in one way. The caller reports what is refused.
 #pragma once
 
 #include <yaml-cpp/yaml.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A tree as a YAML document that every reader takes for the same tree. yaml-cpp by itself writes
-// the text 010 without quotes, which is a number to whoever reads it (yaml/core_schema.h).
+// the text 010 without quotes, which a reader takes for a number (yaml/core_schema.h).
 #pragma once
 
 #include <yaml-cpp/yaml.h>

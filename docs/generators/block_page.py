@@ -52,7 +52,7 @@ def read_help(header: str, parameters: list[str]) -> Help:
 
 
 def read_all(top: pathlib.Path) -> list[Block]:
-    """All blocks, by category and label."""
+    """Reads all blocks, sorted by category and label."""
     blocks = []
     for path in sorted((top / "blocks/grc").glob("*.block.yml")):
         name = path.name.removeprefix("wip_").removesuffix(".block.yml")

@@ -58,7 +58,7 @@ def read(path: pathlib.Path) -> dict[str, Any]:
 
 
 def tables(top: pathlib.Path) -> dict[str, tuple[str, dict[str, Any]]]:
-    """All kept tables by name, each with the name of its file."""
+    """Reads all kept tables by name, each with the name of its file."""
     found: dict[str, tuple[str, dict[str, Any]]] = {}
     for path in sorted((top / "docs/results/data").glob("*.json")):
         for name, table in read(path).get("tables", {}).items():

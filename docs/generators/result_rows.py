@@ -42,7 +42,7 @@ HANDOVER_CELLS = [f"{b} {o}" for b in ("NB", "IB", "FB") for o in ("ordinary", "
 
 
 def handover_grades(data: dict[str, Any]) -> list[list[str]]:
-    """A cell has the text's grade; where ours is another one, that stands behind it."""
+    """A cell has the literature's grade; where ours is another one, that stands behind it."""
     rows = [["delay", "handover", *HANDOVER_CELLS]]
     for r in data["rows"]:
         cells = [

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The chip's independent watchdog (RM0390, 20; RM0090, 21): a counter with an oscillator of its own
-// (LSI, 17 to 47 kHz) that resets the chip when nobody feeds it. Once started nothing stops it but
-// a reset. After one the firmware begins anew, and the controller takes every chip to its maximum
+// (LSI, 17 to 47 kHz) that resets the chip when it is not fed. Once started nothing stops it but a
+// reset. After one the firmware begins anew, and the controller takes every chip to its maximum
 // (instrument.cpp).
 //
 // Its time is longer than the processor may stand still for an erased sector of flash (0.8 s at
@@ -17,7 +17,7 @@ namespace wip::board {
 
 inline constexpr std::uint32_t watchdog_prescaler = 32, watchdog_reload = 2000;
 inline constexpr std::uint32_t fastest_lsi_hz = 47'000, slowest_lsi_hz = 17'000;
-// It bites after 1.36 to 3.76 s, 2.0 s at the nominal 32 kHz.
+// The watchdog resets the controller after 1.36 to 3.76 s, 2.0 s at the nominal 32 kHz.
 inline constexpr std::uint32_t watchdog_least_ms =
     1000 * watchdog_prescaler * watchdog_reload / fastest_lsi_hz;
 inline constexpr std::uint32_t watchdog_most_ms =

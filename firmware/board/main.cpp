@@ -139,7 +139,7 @@ void tick_handler() {
     const std::uint32_t begin = hw::systick.val;
     const std::uint32_t now_us = hw::tim2.cnt;
     const tick_output out = player.tick(ticks.on_tick(now_us));
-    // Which step, and when: for the trace of QEMU, or whoever reads SWO.
+    // The number of the step and its time, for the trace of QEMU or a reader of SWO.
     if (out.is_step) {
         hw::itm_port[1] = out.step;
         hw::itm_port[2] = now_us;

@@ -16,14 +16,14 @@ inline constexpr std::uint32_t serial_clock_hz = 84'000'000;
 inline auto& serial = usart1;
 inline constexpr int serial_irq = 37, trigger_irq = 23;
 
-// It has none (IEEE 488.2, 10.14.3).
+// The board has no serial number, for which *IDN? has "0" (IEEE 488.2, 10.14.3).
 inline std::string_view serial_number() { return "0"; }
 inline void start_clocks() {}
 // Counted instructions are the clock (-icount): asleep, time would go on with that of the machine
 // around it.
 inline void idle() {}
-// Said to whoever started QEMU (semihosting, SYS_WRITE0): bytes sent earlier are lost, in the
-// middle of a line, too.
+// A message to the program that started QEMU (semihosting, SYS_WRITE0): bytes sent earlier are
+// lost, in the middle of a line, too.
 inline void listens() {
     register std::uint32_t r0 asm("r0") = 0x04;
     register const char* r1 asm("r1") = "listens\n";

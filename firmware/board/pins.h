@@ -41,7 +41,7 @@ inline void start_pins() {
     exti.imr = exti.imr | trigger_in;
 }
 
-// All that a tick has for the chips and pins: at most eight words, 32 us.
+// Puts everything that a tick has for the chips and pins: at most eight words, 32 us.
 inline void put(const wip::attenuator::tick_output& out) {
     for (unsigned chip = 0; chip < attenuator::nof_chips; ++chip) {
         if ((out.chips >> chip & 1) == 0) continue;

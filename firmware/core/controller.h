@@ -24,7 +24,7 @@ public:
     void on_byte(std::uint8_t byte);
     // Bytes were lost before they came here (the line was faster than the loop).
     void on_overrun() { instrument_.error(scpi_error::input_overrun); }
-    // Once in every turn of the main loop.
+    // Call once in every turn of the main loop.
     void poll();
     void on_external_trigger() { instrument_.player().trigger(trigger_source::external); }
     output_buffer& output() { return out_; }

@@ -59,7 +59,7 @@ frame_reader::taken frame_reader::on_byte(std::uint8_t byte) {
     return taken::message;
 }
 
-// In place: what is written never overtakes what is read.
+// Decodes in place: writing never overtakes reading.
 std::optional<std::size_t> frame_reader::unstuff() {
     std::size_t read = 0, written = 0;
     while (read < size_) {

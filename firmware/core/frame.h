@@ -36,7 +36,7 @@ public:
         damaged,  // the frame is over, and is none
     };
     taken on_byte(std::uint8_t byte);
-    // Nothing has come for so long that what has begun will not go on.
+    // Drops a frame that has begun, after a silence so long that it will not go on.
     void idle() {
         inside_ = false;
         size_ = 0;

@@ -12,7 +12,7 @@ constexpr std::uint32_t max_period_ticks = 10'000;
 instrument::instrument(playback& player, flash_port& flash, board_port& board)
     : player_(player), board_(board), store_(flash) {
     settings s = store_.load().value_or(settings::reset({}));
-    // Nobody asked for this start: the levels that were saved are not what somebody relies on now.
+    // After a fault the start was not requested, so the saved levels cannot be relied on.
     if (board.after_fault()) {
         s.levels = chip_layout(s.series).all_at_max();
         error(scpi_error::restarted);

@@ -16,7 +16,7 @@ inline constexpr int nof_switch_positions = 4;
 // The level of each channel; entries beyond the last channel are not used.
 using channel_levels = std::array<quarter_db, nof_chips>;
 
-// From 0, as in arrays; people and protocols count channels from 1.
+// A channel counted from 0, as in arrays; people and protocols count channels from 1.
 struct channel_index {
     int value = 0;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Whether the board's watchdog may be fed: only while both halves of the firmware make progress. A
 // turn of the main loop asks, so that it runs; and the tick has to have brought all that it had to
-// the chips since the last time, so that it runs, too. Where either stands still nobody feeds.
+// the chips since the last time, so that it runs, too. If either stands still the watchdog is not
+// fed.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,11 @@ namespace wip::attenuator {
 
 class liveness {
 public:
-    // Fed no more often, so that a register is not written in each turn.
+    // Least interval at which the watchdog is fed, so that a register is not written in each turn.
     static constexpr std::uint32_t least_ticks = 50;
 
-    // In every turn of the main loop; `done`: ticks that have come to their end so far. True: feed.
+    // Whether to feed the watchdog. Call in every turn of the main loop; `done`: ticks that are
+    // complete so far.
     bool turn(std::uint32_t done) {
         if (done - fed_at_ < least_ticks) return false;
         fed_at_ = done;

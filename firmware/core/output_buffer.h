@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The output of the serial line. Text that does not fit is cut, a frame that does not fit is
-// dropped whole; `overrun` tells so.
+// dropped whole; `overrun` is then set.
 #pragma once
 
 #include <algorithm>

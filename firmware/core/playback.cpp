@@ -37,7 +37,7 @@ playback::accepted playback::accept(std::uint32_t first, std::span<const std::ui
     const std::uint32_t received = ring_.received();
     if (first > received || first > no_end - 1 - steps) return accepted::gap;
     const std::uint32_t known = std::min(received - first, steps), fresh = steps - known;
-    // Behind the end there is nothing, but for the same end told again.
+    // Behind the end no steps are accepted; the same end may be sent again.
     if (ring_.ended() && (fresh > 0 || (last && first + steps != received))) return accepted::gap;
     std::size_t byte = 0;
     for (std::uint32_t s = 0; s < steps; ++s)

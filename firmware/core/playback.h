@@ -41,7 +41,7 @@ struct play_plan {
     bool trigger_out = true;
 };
 
-// For the board, in this tick.
+// What the board has to put out in this tick.
 struct tick_output {
     std::array<std::uint8_t, nof_chips> word{};
     std::uint8_t chips = 0;  // bit k: chip k gets its word
@@ -67,9 +67,9 @@ public:
     const play_plan& plan() const { return plan_; }  // of the last one that was begun
     const step_ring& ring() const { return ring_; }
     std::uint32_t underflows() const { return underflows_.load(std::memory_order_relaxed); }
-    // The step that was due last was not there.
+    // Whether the step that was due last had not been received.
     bool starved() const { return starved_.load(std::memory_order_relaxed); }
-    // Set, and not yet on the chips.
+    // Whether a level has been set that is not yet on the chips.
     bool pending() const { return dirty_.load(std::memory_order_acquire) != 0; }
     quarter_db level(channel_index c) const {
         return {levels_[static_cast<unsigned>(c.value)].load(std::memory_order_relaxed)};
@@ -81,7 +81,7 @@ public:
     bool begin(const play_plan& plan);
     accepted accept(std::uint32_t first, std::span<const std::uint8_t> levels, bool last);
     void stop();
-    // From the bus or from the input; false where no playback waits for it.
+    // A trigger from the bus or the input; false if no playback waits for it.
     bool trigger(trigger_source from);
     void heard() { heard_.store(true, std::memory_order_release); }
     bool set_layout(chip_layout layout);

@@ -153,7 +153,7 @@ void self::silence(const arguments& a) {
 void self::silence_q(const arguments&) {
     answer_word(instrument_.now().on_silence == fallback::hold ? "HOLD" : "MAX");
 }
-// In seconds, as every time of SCPI: thousandths are ticks.
+// The timeout is in seconds, as every time of SCPI; a tick is a thousandth.
 void self::timeout(const arguments& a) {
     const auto n = number(a.at[0], "S", 1);
     if (!n) return;

@@ -60,7 +60,7 @@ private:
     void answer_number(std::int64_t n);
     void answer_word(std::string_view w);
 
-    // Values of parameters; nothing after an error, which is then said.
+    // Values of parameters; nothing after an error, which is then in the queue.
     std::optional<std::int64_t> number(const parameter& p, std::string_view unit,
                                        std::int64_t unit_thousandths = 1000);
     std::optional<int> whole(const parameter& p, int low, int high);

@@ -41,7 +41,7 @@ record write_record(std::uint32_t number, const settings& s) {
     return r;
 }
 
-// Nothing of what is no record, or has values that no setting has.
+// The settings of a record; nothing if it is no record, or has invalid values.
 std::optional<settings> read_record(const record& r) {
     if (!std::equal(magic.begin(), magic.end(), r.begin()) ||
         get32(r, crc_at) != crc32({r.data(), crc_at}))
@@ -104,12 +104,14 @@ bool settings_store::save(const settings& s) {
     const auto last = newest();
     if (last && last->value == s) return true;
     const record r = write_record(last ? last->number + 1 : 1, s);
-    // Behind the newest record; places that a cut has left half written are passed over.
+    // The record goes behind the newest one; places that a loss of power has left half written are
+    // skipped.
     const int sector = last ? last->at.sector : 0;
     for (std::uint32_t at = last ? last->at.offset + record_bytes : 0;
          at + record_bytes <= flash_.sector_bytes(); at += record_bytes)
         if (is_erased({sector, at})) return put({sector, at}, r);
-    // Nothing is lost with the other sector, nor with this one while it has no record.
+    // The other sector may be erased, since the newest record is in this one; without any record,
+    // this one may.
     const int next = last ? 1 - sector : sector;
     return flash_.erase(next) && put({next, 0}, r);
 }

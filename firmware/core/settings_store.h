@@ -50,9 +50,9 @@ public:
     static constexpr std::uint32_t record_bytes = 64;
 
     explicit settings_store(flash_port& flash) : flash_(flash) {}
-    // Nothing where nothing was saved.
+    // The settings that were saved last; nothing if there are none.
     std::optional<settings> load();
-    // False: the flash did not take it; what was there before still is.
+    // False: the flash could not be written; what was saved before is still there.
     bool save(const settings& s);
     // Reads back what is there.
     bool check();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The steps that have come and are not yet due, by their number: step s has one place, whoever
-// looks. One writer (the main loop, from the serial line), one reader (the tick's interrupt), no
-// lock: `received` is the writer's, `played` the reader's.
+// The steps that have come and are not yet due, by their number: step s has one place for writer
+// and reader. One writer (the main loop, from the serial line), one reader (the tick's interrupt),
+// no lock: `received` is the writer's, `played` the reader's.
 //
 // The reader goes on in time whether steps are there or not, so `played` may be ahead of
 // `received`; what then comes for times that are past is counted and left out, and the table stays
@@ -22,7 +22,7 @@ inline constexpr std::uint32_t no_end = 0xffffffff;
 
 class step_ring {
 public:
-    // Only while the reader does not read.
+    // Empties the ring. Call only while the reader does not read.
     void reset(int nof_columns) {
         columns_ = static_cast<std::uint32_t>(nof_columns);
         capacity_ = static_cast<std::uint32_t>(ring_bytes) / columns_;

@@ -70,7 +70,7 @@ def build(options: argparse.Namespace) -> life.Watch:
         os.umask(before)
     except (ValueError, RuntimeError) as e:
         program.bad_input(str(e))
-    transmitter.set_log_level("off")  # what it has to say at its end is said by Watch
+    transmitter.set_log_level("off")  # Watch writes the reason for its end
     transmitter.set_edge_samples(options.edge_samples)
     if options.lead:
         transmitter.set_burst_slots(options.defaults.burst_slots)

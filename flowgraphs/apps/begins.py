@@ -15,11 +15,9 @@ from program import say
 class Begins:
     """Starts a source on a clock that does not wait: the start is set as late as can be, since
     making the flowgraph takes as long as a busy machine has it take, and a command that comes after
-    its
-    its
-    time starts nothing. If it was too late even so (nothing came for LIMIT_S after the start):
-    again. What is received says its own time; who has to know the start before is told:
-    moved(slot)."""
+    its time starts nothing. If it was too late even so (nothing came for LIMIT_S after the start),
+    it is set again. Received samples have their own time; code that has to know the start before
+    gets it by moved(slot)."""
 
     # of it the flowgraph starts: before the receive timeout, whose sleep overflows the radio
     AHEAD_S = 0.25
@@ -40,7 +38,7 @@ class Begins:
         self.start: fractions.Fraction | None = None
 
     def before(self, over: Callable[[], bool]) -> None:
-        """over(): nobody wants it any more."""
+        """Waits and starts; over(): whether the flowgraph is to end."""
         if self.options.start_in is not None:
             self.start = usrp.exact(self._set())
             while (

@@ -24,7 +24,7 @@ STOP_LIMIT_S = 0.6  # then the process ends even if a thread hangs in a driver
 
 
 def follow_parent() -> None:
-    """Under the launcher: end with it, whatever ended it."""
+    """Has this process end with the launcher, if it was started by one."""
     if "OPENWIP_RUN" not in os.environ:
         return
     parent = os.getppid()
@@ -34,7 +34,7 @@ def follow_parent() -> None:
 
 
 def reason_for_signal() -> tuple[str, int]:
-    """(words, exit code) of the run's file `why`; without it somebody just asked."""
+    """(words, exit code) of the run's file `why`; without it the end was requested."""
     run = os.environ.get("OPENWIP_RUN")
     why = reason.read(pathlib.Path(run)) if run else None
     if why is None:
@@ -44,7 +44,7 @@ def reason_for_signal() -> tuple[str, int]:
 
 class Watch:
     """Runs a top block until it, the radio, macd or a signal ends it. Owns all it is given: at the
-    end the radio has to be let go of in order, so nobody else may hold it."""
+    end the radio has to be let go of in order, so nothing else may hold it."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Watch:
         before: Callable[[Callable[[], bool]], None] = lambda over: None,
         priority: int = SLOT_PATH_PRIORITY,
     ) -> None:
-        # Until _stop() lets go of them.
+        # _stop() sets these to None, which releases the objects.
         self.before: Any = before  # the start, with its priority
         self.tick: Any = tick
         self.recording: Any = recording

@@ -10,7 +10,7 @@ from typing import Any
 
 from tree import rights
 
-# As blocks/os/realtime.h has it for the other processes of the slot path.
+# The priority of all processes of the slot path (blocks/os/realtime.h).
 SLOT_PATH_PRIORITY = 10
 
 

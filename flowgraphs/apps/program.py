@@ -2,8 +2,8 @@
 """The common parts of base_station.py and terminal.py as programs: their exit codes, their words on
 stderr and stdout, and the rights that they keep.
 
-Exit codes: 0 asked to stop, 1 an error of the system that nobody expected, 2 bad command line or
-radio that cannot be opened as asked, 3 something the flowgraph depends on (macd, the radio) died or
+Exit codes: 0 stopped by request, 1 an unexpected error of the system, 2 bad command line or radio
+that cannot be opened with it, 3 something the flowgraph depends on (macd, the radio) died or
 stopped. Each end is one line on stderr."""
 
 import argparse
@@ -16,8 +16,8 @@ from typing import NoReturn
 
 from tree import rights
 
-# Before GNU Radio and UHD are loaded: no control port, no banners, no letters (O, U, L) on the
-# console: events are counted and reported instead.
+# Settings that have to be made before GNU Radio and UHD are loaded: no control port, no banners, no
+# letters (O, U, L) on the console, since events are counted and reported instead.
 os.environ.setdefault("GR_CONF_CONTROLPORT_ON", "False")
 os.environ.setdefault("GR_CONF_LOG_LOG_LEVEL", "warn")
 os.environ.setdefault("UHD_LOG_CONSOLE_LEVEL", "warning")
@@ -43,7 +43,7 @@ def bad_input(text: str) -> NoReturn:
 
 
 def run_program(main: Callable[[], None]) -> NoReturn:
-    """The program: an error of the operating system that nobody expected ends it in one line, and
+    """Runs the program: an unexpected error of the operating system ends it in one line, and
     threads of a driver that hang do not keep it."""
     from openwip_cli.machine import faults
 
@@ -55,8 +55,8 @@ def run_program(main: Callable[[], None]) -> NoReturn:
 
 
 def give_up_rights(options: argparse.Namespace) -> None:
-    """Before there are threads, which would keep them, and after all that is read from the tree,
-    which may be a user's alone."""
+    """Gives up the rights of root. Called before there are threads, which would keep them, and
+    after everything has been read from the tree, which may be readable by its user only."""
     if options.least_rights:
         from gnuradio import gr, uhd, wip  # noqa: F401
 

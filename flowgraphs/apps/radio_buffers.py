@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Buffers that are asked of a radio where its own are too small for a cell. Device arguments that a
-user gives win."""
+"""Buffers that are requested from a radio whose default ones are too small for a cell. Device
+arguments that a user gives win."""
 
 from tree import radios
 
@@ -13,6 +13,6 @@ def with_defaults(arguments: str, defaults: radios.StationDefaults) -> str:
 
 
 def stream_arguments(samples_per_packet: int | None) -> str:
-    """Nothing unless a user says so: a B2xx that is asked for packets longer than its USB frames
-    receives nothing."""
+    """The stream argument spp, only if a user gives it: a B2xx that is asked for packets longer
+    than its USB frames receives nothing."""
     return "" if samples_per_packet is None else f"spp={samples_per_packet}"

@@ -16,7 +16,7 @@ GPS_S = 60.0
 LO_S = 2.0
 PPS_S = 2.5  # two edges at least
 AGAIN_S = 0.02
-# A receiver says the second of an edge some time behind it: it is asked in the middle of the
+# A receiver reports the second of an edge some time behind it, so it is read in the middle of the
 # second.
 MID_SECOND_S = 0.5
 GPS_TRIES = 5
@@ -161,7 +161,8 @@ def prepare(
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], float] = time.monotonic,
 ) -> None:
-    """All of it, before a station computes its start. `spec`: makes a UHD time of whole seconds."""
+    """Chooses the sources and sets the time, before a station computes its start. `spec`: makes a
+    UHD time of whole seconds."""
     choose(radio, clock_source, time_source)
     clock: dict[str, Any] = {"sleep": sleep, "now": now}
     wait_for_reference(radio, clock_source, **clock)
@@ -173,8 +174,8 @@ def prepare(
         set_second(radio, second, spec, **clock)
         if time_source != "gpsdo":
             return
-        # As UHD's sync_to_gps: both are read again, for an edge may have come between reading the
-        # second and setting it.
+        # The same as in UHD's sync_to_gps: both are read again, for an edge may have come between
+        # reading the second and setting it.
         of_gps, of_device = gps_second(radio, **clock)
         if of_gps == of_device:
             return

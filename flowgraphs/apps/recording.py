@@ -6,7 +6,7 @@ and the socket over which ./openwip iq record starts and stops it: a stream of t
 question a connection, JSON, {"do": "start", "file": BASE, "begin_slot": a, "end_slot": b}, {"do":
 "status"}, {"do": "stop"}; the answer has "ok", and "error" or what was asked for.
 
-The flowgraph of a cell has no right to make files. Whoever asks opens them, new ones (WRITTEN of
+The flowgraph of a cell has no right to make files. The client opens new ones (WRITTEN of
 openwip_cli.iq.recordings says which and in which order), and hands the descriptors over: with
 "start" over the socket, or to the process that begins with a recording. Here they have the names
 /proc/self/fd/N."""
@@ -29,7 +29,7 @@ from tree import SAMPLE_RATE, SLOT_SAMPLES, NewFiles
 VERSION = "1.2.0"  # of SigMF
 EXTENSION_VERSION = "1.1.0"  # of host/cli/openwip_cli/iq/sigmf-openwip.schema.json
 DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
-PATIENCE_S = 2.0  # with whoever asks and then says nothing
+PATIENCE_S = 2.0  # with a client that connects and sends nothing
 LARGEST_QUESTION, MOST_DESCRIPTORS = 1 << 16, 4
 
 
@@ -207,7 +207,7 @@ class Control(threading.Thread):
                 connection, _ = self.socket.accept()
             except OSError:
                 return
-            with connection, contextlib.suppress(OSError):  # whoever asked has gone
+            with connection, contextlib.suppress(OSError):  # the client has gone
                 connection.settimeout(PATIENCE_S)
                 connection.sendall(json.dumps(self.answered(connection)).encode())
 

@@ -99,7 +99,7 @@ def build(options: argparse.Namespace) -> life.Watch:
     )
 
 
-CLIPPING = 1e-4  # share of the samples from which on it is said
+CLIPPING = 1e-4  # share of the samples from which on it is reported
 
 
 class LockLine:

@@ -15,7 +15,7 @@ from program import bad_input, say, tell
 from tree import SAMPLE_RATE, radios
 
 EARLY_SAMPLES = 64
-CONVERTER_BUFFER = 32768  # some slots: nobody waits for room
+CONVERTER_BUFFER = 32768  # some slots: nothing waits for room
 
 
 def open_radio(
@@ -79,7 +79,8 @@ CARRIER_DBFS = -15.0  # nominal_transmit_level (blocks/types/db.h): what all bin
 
 
 def transmit_power(radio: Any, dbm: float) -> None:
-    """By UHD's power calibration, whose reference is the power of full scale."""
+    """Sets the transmit power by UHD's power calibration, whose reference is the power of full
+    scale."""
     if not radio.has_power_reference(0):
         bad_input(
             "--tx-power: the radio has no power calibration (uhd_power_cal.py makes one); valid:"

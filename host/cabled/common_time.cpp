@@ -11,7 +11,7 @@ namespace {
 using mix::tick;
 
 constexpr double look_s = 0.01, longest_s = 2.5;  // two edges at least
-// Behind the edge: all have it, and the next one is far.
+// Wait behind an edge, seconds: by then all devices have it, and the next one is far.
 constexpr double settled_s = 0.2;
 constexpr tick apart = 77;  // 10 us: of two pulses, beyond the time that reading takes
 
@@ -23,7 +23,7 @@ std::string seconds(tick t) {
     return std::to_string(static_cast<double>(t) / mix::sample_rate) + " s";
 }
 
-// Until the last edge has another time.
+// Waits until the time of the last edge has changed.
 void wait_for_edge(timed_device& d, const sleep_fn& sleep) {
     const tick before = d.time_of_last_edge();
     for (double waited = 0; d.time_of_last_edge() == before; waited += look_s) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One time for all devices of a fader.
 //
-// An edge of the second is waited for once; within the second that follows each device is told to
-// be at 0 at the next edge, and behind that edge their times have to agree: at the edge, which
-// finds a device without a pulse or told a second later, and now, which finds one with another
-// pulse. Devices whose time is common already (software USRPs of one medium) are only compared.
+// An edge of the second is waited for once; within the second that follows each device is set to 0
+// at the next edge, and behind that edge their times have to agree: at the edge, which finds a
+// device without a pulse or set a second later, and now, which finds one with another pulse.
+// Devices whose time is common already (software USRPs of one medium) are only compared.
 // tests/unit/host/test_fader_devices.cpp has each of these.
 #pragma once
 

@@ -122,7 +122,7 @@ std::string what_was_lost(const fader_status& s) {
     return line.str();
 }
 
-// Once a second, what was lost meanwhile.
+// Logs once a second what was lost meanwhile.
 fader_status tell(const fader& f, const fader_status& reported) {
     const fader_status now = f.status(), since = now.since(reported);
     if (since.lost_something() || since.clipped > 0)

@@ -23,11 +23,13 @@ public:
     explicit side_recorder(const fader_config& config);
     ~side_recorder();  // finish()
 
-    // From `begin` on, so many seconds of each side; the output is later by the delay.
+    // Records a number of seconds of each side, the input from `begin` on, the output from the
+    // fader's delay after that.
     void begin(tick begin);
-    // By the thread that mixes.
+    // Takes samples; called by the thread that mixes.
     void take(std::size_t node, fader_setup::side side, tick first, std::span<const cf32> x);
-    // All of it has been taken. By one other thread: then finish() writes the facts, once.
+    // Whether all samples have been taken. Called by one other thread, which then calls finish()
+    // once, to write the facts.
     bool complete() const noexcept { return open_.load(std::memory_order_acquire) == 0; }
     void finish();
 

@@ -171,7 +171,7 @@ fading_radio::received usrp_radio::receive(std::span<mix::cf32> out) {
 void usrp_radio::send(tick time, std::span<const mix::cf32> x) {
     if (resumes_ && time < *resumes_) return;
     if (resumes_) {
-        listen();  // what has been said meanwhile is of the old burst
+        listen();  // events until now are of the old burst
         resumes_.reset();
         is_behind_ = false;
     }

@@ -108,7 +108,7 @@ capture::capture(const capture_options& options, capture_file& file)
 
 std::optional<std::uint32_t> capture::interface_of(station at, const tm::Telemetry& message) const {
     const bool pdus = message.ip().pdus(), frames = pdus || message.has_frames();
-    // Nothing comes under the type of another link.
+    // Messages of another type of link are not captured.
     if (!(frames ? options_.frames && pdus == options_.pdus : options_.ip)) return std::nullopt;
     const std::uint32_t user = message.user();
     const auto terminals = static_cast<std::uint32_t>(options_.terminals);
@@ -221,7 +221,8 @@ void capture::take_ip(station from, const tm::Telemetry& message) {
     for (const auto& r : batch.packet()) {
         held_packet* p = hold(interface, r.time_ns());
         if (p == nullptr) continue;
-        // As the kernel sees its interface: what the station reads has left the host.
+        // The direction is the kernel's at its interface: a packet that the station reads has left
+        // the host.
         p->rank = r.out() ? 3 : batch.pdus() ? 1 : 0;
         p->what.crc_error = r.lost();
         p->what.direction = r.out() ? packet_direction::inbound : packet_direction::outbound;

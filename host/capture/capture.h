@@ -95,7 +95,7 @@ private:
     capture_file& file_;
     std::vector<interface_counts> counts_;
     std::vector<std::uint64_t> dropped_before_;
-    std::map<std::uint32_t, std::uint64_t> skipped_;  // interface -> as the station last said
+    std::map<std::uint32_t, std::uint64_t> skipped_;  // interface -> the station's last count
     // Interface and user -> how many the publisher has sent with the last message.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> sent_;
     std::vector<std::size_t> comment_places_;

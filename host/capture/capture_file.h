@@ -35,7 +35,7 @@ public:
     // Overwrites bytes that were written earlier; false where that cannot be (pipes, pcap).
     bool overwrite(std::uint64_t at, std::string_view text);
 
-    // From now on a reader that does not read is waited for only a second.
+    // From now on a write waits for a slow reader for at most a second.
     void hurry() { hurried_ = true; }
 
     bool failed() const { return error_ != 0; }

@@ -81,11 +81,12 @@ public:
                                 std::vector<std::string>{"verdict"});
     }
 
-    // Why it ended.
+    // Captures until something ends it. Returns why it ended.
     std::string run(wip::capture::capture& to, capture_file& file, double wait_s) {
         const auto patience = wip_clock::now() + std::chrono::duration<double>(wait_s);
         auto flushed = wip_clock::now();
-        // After a signal: what has come by then is still read. A second one ends that.
+        // After a signal, messages that have come by then are still read; a second signal ends
+        // that.
         std::string asked;
         auto drained = flushed;
         while (true) {
@@ -117,7 +118,7 @@ public:
             }
         }
     }
-    // As the supervisor last said; empty: nothing came.
+    // The last verdict of the supervisor; empty: none came.
     const std::string& verdict() const { return verdict_; }
     const std::string& no_cell() const { return no_cell_; }
     std::uint64_t malformed() const { return terminal_.malformed + (base_ ? base_->malformed : 0); }
@@ -132,7 +133,7 @@ private:
         if (a.options.frames) list.push_back("frames");
         return list;
     }
-    // All publishers have been there, and are no more.
+    // Whether all publishers were connected once, and none is any more.
     bool gone() {
         if (base_) base_->on_monitor();
         terminal_.on_monitor();
@@ -142,7 +143,7 @@ private:
         watched_.add(of.socket());
         watched_.add(of.monitor());
     }
-    // It comes once a second: looked for when something else has come.
+    // A verdict comes once a second, so it is read whenever another message has come.
     void read_verdict() {
         while (supervisor_ && supervisor_->receive(message_)) {
             if (!message_.has_verdict()) continue;
@@ -171,7 +172,7 @@ private:
     std::string no_cell_;
 };
 
-// Left by whoever started the capture and then ended it with a signal; empty: not said.
+// Left by the program that started the capture and then ended it with a signal; empty: not given.
 struct end_of_run {
     std::string verdict, why;
 

@@ -108,7 +108,7 @@ int check(const std::string& file) {
     return 0;
 }
 
-// Rows for whoever reads them from a pipe, and may close it when it has enough.
+// Prints rows for a reader of a pipe, which may close it when it has enough.
 int print_rows(const std::string& file, bool predictions) {
     ::signal(SIGPIPE, SIG_IGN);
     trace::confined_reader in(file, trace::reading_account());

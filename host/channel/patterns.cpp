@@ -81,7 +81,7 @@ public:
         if (text_.size() > much) flush();
     }
     void put(char c) { text_ += c; }
-    // All of it is written; the file gets its name with give_name().
+    // Writes the rest of the text; the file gets its name with give_name().
     void end() { flush(); }
     void give_name() { file_.give_name(); }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The receiver's own predictor (phy/prediction/snr_predictor.h) over a bin-level channel: what it
-// would have said about slot t, `horizon` slots before. It sees the bin's mean gain with the error
-// of twelve known elements (variance 1/12 of the noise, the least squares mean over the bin's
+// would have predicted for slot t, `horizon` slots before. It sees the bin's mean gain with the
+// error of twelve known elements (variance 1/12 of the noise, the least squares mean over the bin's
 // pilots and control symbols; the receiver's estimator, which smooths over bins, has less) and the
 // bin's power with the error that follows from it. The error is a function of (seed, slot). It has
 // run for a second when slot 0 comes, so that the first rows are not those of a predictor that

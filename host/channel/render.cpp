@@ -18,7 +18,7 @@ namespace {
 
 using bin_model::trace_row;
 
-// In dB within the range of a trace: a fade deeper than -60 dB is one of -60 dB.
+// A row in dB, within the range of a trace: a fade deeper than -60 dB is one of -60 dB.
 trace_row to_db(const trace_row& linear) {
     trace_row r;
     for (std::size_t b = 0; b < nof_bins; ++b)

@@ -10,7 +10,7 @@
 namespace wip::config {
 namespace {
 
-// Nothing for what is none of the kinds, or has what no kind has.
+// Nothing for an item that is of none of the kinds, or has a key that its kind has not.
 std::optional<impairment> read_item(const std::vector<impairment_kind>& kinds,
                                     const YAML::Node& item) {
     if (!item.IsMap() || item.size() != 1 || !item.begin()->first.IsScalar()) return std::nullopt;

@@ -11,7 +11,7 @@
 
 namespace wip::config {
 
-// In one line; nothing for what is no such list.
+// The list in one line; nothing for a text that is no such list.
 std::optional<std::string> canonical_items(const std::vector<impairment_kind>& kinds,
                                            const std::string& yaml);
 // Reads the result of canonical_items().

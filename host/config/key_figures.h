@@ -23,11 +23,11 @@ struct key_figure {
     std::string words(std::optional<double> value) const;
 };
 
-// In the order of the list. Throws `error` for a list that is none.
+// The figures in the order of the list. Throws `error` for a text that is no such list.
 std::vector<key_figure> read_key_figures(const std::string& yaml, const std::string& origin);
 const std::vector<key_figure>& built_in_key_figures();
 
-// Those that stand in a row of a view.
+// The figures in a row of a view.
 std::vector<key_figure> key_figures_of(const std::string& row, const std::string& view);
 
 }  // namespace wip::config

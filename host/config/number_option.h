@@ -19,8 +19,8 @@ std::string plain_text(Number value) {
     return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
-// For `option->transform()`: `low` to `high` inclusive, or all that the type holds. What CLI11
-// reads afterwards is the value that was checked.
+// A validator for `option->transform()` that accepts `low` to `high` inclusive, or all values of
+// the type. CLI11 reads the value afterwards from the text that the validator returns.
 template <class Number>
 CLI::Validator number_in(Number low = std::numeric_limits<Number>::lowest(),
                          Number high = std::numeric_limits<Number>::max()) {

@@ -35,7 +35,8 @@ std::optional<bool> boolean(std::string_view text) {
     return std::nullopt;
 }
 
-// Where "on" is a word, so are the others for it.
+// The word "on" or "off" for any of the words of a boolean, if "on" is among the words of the
+// setting.
 std::string as_word(const std::vector<std::string>& words, const std::string& value) {
     if (std::find(words.begin(), words.end(), "on") == words.end()) return value;
     const auto b = boolean(value);

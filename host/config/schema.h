@@ -60,7 +60,7 @@ struct key {
     bool whole = false;  // a number_or_word or numbers: whole ones
     std::size_t most = 0;
     const std::vector<impairment_kind>* items = nullptr;
-    // For text: empty when valid, else what would be valid.
+    // A check of a text. It returns an empty string for a valid one, else what would be valid.
     std::function<std::string(std::string_view)> check = {};
     std::string fallback_doc = {};  // shown in the documentation instead of `fallback`
     bool required = false;
@@ -108,7 +108,7 @@ public:
     std::int64_t integer(const std::string& path) const;
     double real(const std::string& path) const;
     bool flag(const std::string& path) const;
-    // Nothing for a word.
+    // The number; nothing if the value is a word.
     std::optional<double> number(const std::string& path) const;
     std::vector<double> numbers(const std::string& path) const;
     std::vector<impairment> items(const std::string& path) const;
@@ -120,7 +120,7 @@ public:
     error refuse(const std::string& path, const std::string& why) const;
     error refuse(const std::string& why) const;  // the file, or all of it
 
-    // All of them, with their entries: read back they are the same.
+    // All settings, with their entries; reading the text gives the same settings.
     std::string to_yaml() const;
     // "key = value" of what both ends of the link need the same.
     std::vector<std::string> format() const;
@@ -136,7 +136,7 @@ private:
     const key& declared(const std::string& path, const std::string& origin) const;
     void put(const std::string& path, const std::string& value, const std::string& origin);
     void add_entry(const std::string& name, const std::string& path, const std::string& origin);
-    // Those of entry `path` of NAME, with their own paths.
+    // The keys of entry `path` of NAME, each with its path.
     std::vector<std::pair<const key*, std::string>> keys_of(const std::string& name,
                                                             const std::string& path) const;
 

@@ -47,7 +47,7 @@ std::span<const setting_row> rows_of(process of);
 
 // Throws `error` when a check has no function.
 key make_key(const setting_row& row, const text_checks& checks = {});
-// In the order of the table.
+// The keys of a process, in the order of the table.
 std::vector<key> keys_of(process of, const text_checks& checks = {});
 
 // A setting of a running cell that the monitor offers.

@@ -101,7 +101,7 @@ void cell_process::check(const config::settings& wanted, const emulator_config& 
     const bool source = key.starts_with("channel.") && key != name::channel_errors &&
                         key != name::channel_blackout && key != name::channel_model;
     const bool trace = config.channel.model.ends_with(".h5");
-    // Names only: files are read at the start, before anybody may ask over a socket.
+    // Only names are taken: files are read at the start, before there are requests over a socket.
     if (key == name::channel_model) {
         const auto names = profiles::names();
         std::string valid;
@@ -115,7 +115,8 @@ void cell_process::check(const config::settings& wanted, const emulator_config& 
         throw wanted.refuse(key, "the trace's predictions are for the delay at the start");
 }
 
-// All of it or, when it throws, nothing: what can be refused is made before anything is changed.
+// Applies all changes, or none if it throws: everything that can be refused is made before anything
+// is changed.
 void cell_process::apply(const emulator_config& wanted, const std::vector<std::string>& changed) {
     const auto any = [&](const char* group) {
         return std::ranges::any_of(changed,

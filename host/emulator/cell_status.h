@@ -16,7 +16,7 @@ void fill_terminal(const cell_model::emulated_cell& cell, openwip::control::MacS
 // Packets that delay injection holds are queued at the base station: they are added to a cell's
 // counts.
 void add_held(const delayed_pair& links, openwip::control::MacStatus& status);
-// Its view, once one of both stages is on.
+// Fills in the status of the delay injection if one of both stages is on.
 void fill_delay_injection(const delayed_pair& links, openwip::control::MacStatus& status);
 
 }  // namespace wip::emulator

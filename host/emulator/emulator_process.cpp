@@ -18,7 +18,7 @@ using openwip::control::AirStatus;
 using openwip::control::MacStatus;
 using openwip::control::Reply;
 
-// From the end of the preparations to slot 0.
+// Time from the end of the preparations to slot 0.
 constexpr std::int64_t start_after_ns = 20'000'000;
 // Packets taken from an interface at a time.
 constexpr int read_batch = 64;
@@ -168,7 +168,8 @@ void emulator_process::fill(station which, MacStatus& status) {
     status.set_peer_connected(true);
 }
 
-// In the medium's place, whatever the link: pacing, and how late packets were handed over.
+// The emulator answers in the medium's place, whatever the link: pacing, and how late packets were
+// handed over.
 void emulator_process::fill(AirStatus& status) const {
     const auto released = packets.summary();
     const double wall = static_cast<double>(now()) * 1e-9;

@@ -5,7 +5,7 @@
 // how late each beat and each packet was is counted and evaluated by the launcher.
 //
 // It answers for the three processes that it stands for, on their sockets and with their messages:
-// `base` and `terminal` (MacStatus, telemetry) and the medium (AirStatus: pacing). Whoever reads a
+// `base` and `terminal` (MacStatus, telemetry) and the medium (AirStatus: pacing). A reader of a
 // status need not know what carries the packets.
 #pragma once
 
@@ -40,11 +40,11 @@ public:
 
     // Paths of the ipc sockets bound here, to hand over to the user that the process becomes.
     std::vector<std::string> bound_paths() const { return paths_of(config); }
-    // Until something ends it; returns the exit code.
+    // Runs until something ends it; returns the exit code.
     int run(int signal_fd, bool realtime_priority);
 
 protected:
-    // Each has settings of its own: as whom the process is asked.
+    // The station as which a request addresses the process; each has settings of its own.
     enum class station : std::uint8_t { base, terminal, air };
 
     // `until_change`: from the slot whose work is done until a change holds.
@@ -60,7 +60,7 @@ protected:
     virtual void advance(std::int64_t t, std::int64_t due) = 0;
     // ... and the work of the beat that is due;
     virtual void beat(std::int64_t due) = 0;
-    // ... what is told of a packet that came in or goes out; `user` < 0: the server's;
+    // ... what is to be reported of a packet that came in or goes out; `user` < 0: the server's;
     virtual void came(int user, std::span<const std::uint8_t> packet, std::int64_t t) = 0;
     virtual void goes(int user, const link_packet& packet) = 0;
     // ... and live settings. configure(): false, nothing was changed; throws config::error.
@@ -79,7 +79,7 @@ protected:
                 station asked);
     void replace(const std::string& key, const std::string& value);
     static config::error no_such_setting(const config::settings& wanted, const std::string& key);
-    // As the table of settings has it in the column `live`.
+    // The name of the station in the column `live` of the table of settings.
     static std::string_view name_of(station s);
 
     config::settings settings;
@@ -110,7 +110,7 @@ private:
     host::ending end{"emulator"};
 };
 
-// By link.kind. Makes the interfaces and binds the sockets. Throws bad_input,
+// Makes the process for link.kind, with its interfaces, and binds its sockets. Throws bad_input,
 // also for a namespace that is not there, and machine_error.
 std::unique_ptr<emulator_process> make_process(zmq::context_t& context,
                                                const config::settings& settings,

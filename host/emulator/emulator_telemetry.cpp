@@ -49,7 +49,7 @@ void emulator_telemetry::prepare(slot k) {
 
 void emulator_telemetry::publish(slot k) {
     publish_packets(done_ = k);
-    // One slot in each turn, but after a change of the loop's length.
+    // Each turn publishes one slot, except after a change of the retransmission delay.
     const slot last = cell_->base(0).resolved();
     for (slot j = published_ + slot_count(1); j <= last; ++j) publish_settled(published_ = j);
     publish_frames(k);
@@ -74,7 +74,7 @@ void emulator_telemetry::publish_packets(slot k) {
     if (wanted) packets_.slot_done(k, cell_->packet_totals().skipped, *base_);
 }
 
-// All users' loops are of one length.
+// The retransmission delay of all users is the same.
 void emulator_telemetry::publish_settled(slot j) {
     if (!base_->due(topic::slot, j) || cell_->base(0).record(j).air != j) return;
     std::string whose(nof_bins, host::no_user);

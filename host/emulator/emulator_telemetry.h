@@ -35,9 +35,9 @@ public:
     void passed(emulated_cell::side side, int user, host::ip_log::way way,
                 std::span<const std::uint8_t> packet, std::int64_t time_ns,
                 std::optional<std::uint64_t> number = {});
-    // Before run_slot(k).
+    // Call before run_slot(k).
     void prepare(slot k);
-    // After run_slot(k); all but topics `status` and `event`.
+    // Publishes all topics but `status` and `event`. Call after run_slot(k).
     void publish(slot k);
 
 private:

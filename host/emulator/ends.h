@@ -41,7 +41,7 @@ struct gateway {
 packet_model::terminal_router make_router(const emulator_config& c);
 void add_router(const packet_model::terminal_router& router, openwip::control::Direction& downlink);
 
-// The sockets on which a station is asked, and on which it publishes.
+// The sockets on which a station takes requests, and on which it publishes.
 struct station_sockets {
     station_sockets(zmq::context_t& context, const interface_config& c, const std::string& group,
                     const host::telemetry_rates& rates)

@@ -16,7 +16,8 @@ namespace wip::emulator {
 namespace {
 
 constexpr std::size_t header_bytes = 20, number_bytes = 4;
-// After the last packet: everything is there, or was given up, long before.
+// Slots after the last packet at which waiting ends: every packet has arrived or was given up long
+// before.
 constexpr int longest_drain_slots = 60 * static_cast<int>(slots_per_second);
 
 class packet_maker {
@@ -67,7 +68,8 @@ void generate(const emulator_config& config, const generator_config& g, std::ost
     std::vector<std::uint32_t> next(static_cast<std::size_t>(users), 1), seen = next;
     std::uint64_t altered = 0, out_of_order = 0;
     double owed = 0;
-    // Between the first and the last packet that came while it was counted.
+    // Packets are counted between two times. first_ns and last_ns are the arrivals of the first and
+    // the last one of them.
     std::int64_t count_from = 0, count_until = 0, first_ns = -1, last_ns = -1;
     std::uint64_t counted_packets = 0, counted_bytes = 0;
 

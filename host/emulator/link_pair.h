@@ -19,7 +19,7 @@
 
 namespace wip::emulator {
 
-// Between two times at which a link tells what it is at: 10 ms, exactly.
+// Slots between two reports of a link, exactly 10 ms.
 inline constexpr std::int64_t beat_slots = 15;
 
 class link_pair {
@@ -54,7 +54,7 @@ std::unique_ptr<link_pair> make_umts_links(const emulator_config& config);
 std::unique_ptr<link_pair> make_hetnet_path(const emulator_config& config);
 std::unique_ptr<link_pair> make_wlan_path(const emulator_config& config);
 
-// By link.kind, which is not ofdm.
+// Makes the links for link.kind, which is not ofdm.
 std::unique_ptr<link_pair> make_links(const emulator_config& config);
 
 class packet_path {
@@ -70,13 +70,14 @@ public:
     virtual void fill_terminal(openwip::control::MacStatus& status) const = 0;
 };
 
-// By link.kind.
+// Makes the path for link.kind.
 std::unique_ptr<packet_path> make_path(const emulator_config& config);
 
-// As of this slot, each user's, too: rates are made of the difference of two.
+// Sets the slot in a status and in the parts of each user, since rates are computed from the
+// difference of two statuses.
 void stamp(openwip::control::MacStatus& status, std::int64_t slot);
 
-// A direction at the end that sends, and at the other one: what the link delivered came in there.
+// A direction of the link in the status of the end that sends, and of the one that receives.
 void fill_sender(const link_sums& link, openwip::control::Direction& d);
 void fill_receiver(const link_sums& link, openwip::control::Direction& d);
 

@@ -46,7 +46,7 @@ private:
     packet_path& path() override { return *path_; }
     delayed_pair& links() override { return path_->links; }
     void advance(std::int64_t t, std::int64_t) override {
-        // Also when nothing is due: silence changes what a link says of itself, too.
+        // The links advance even if nothing is due, since silence also changes their status.
         if (t >= 0) links().advance(t);
     }
     void beat(std::int64_t due) override {
@@ -84,7 +84,7 @@ private:
     std::deque<ip_log> pdus_, logs_;
 };
 
-// As long as somebody wants to know.
+// Has the links report each packet while the topic `packet` has a subscriber.
 void link_process::follow_packets() {
     auto& base = stations[0].telemetry;
     const bool wanted = base.wanted(topic::packet);

@@ -52,7 +52,7 @@ int run(config::settings& settings, const modes& mode) {
         return 0;
     }
     const bool in_virtual_time = !mode.kernel.run.kernel.empty();
-    // That needs no rights: whoever is not root stays who he is.
+    // Virtual time needs no rights, so a user other than root is kept.
     const bool stays = in_virtual_time && ::geteuid() != 0;
     const host::privileged_start start(settings, stays ? std::string() : config.user);
     if (in_virtual_time) {

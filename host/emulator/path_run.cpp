@@ -51,7 +51,7 @@ struct path_run::publication {
     std::optional<emulator_telemetry> cell;
     link_pair* links = nullptr;
     host::packet_topic packets;  // of the links
-    slot next;                   // when they tell
+    slot next;                   // slot in which the links report next
 };
 
 path_run::path_run(const emulator_config& config, const run_times& times)

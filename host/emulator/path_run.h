@@ -27,7 +27,7 @@ struct run_times {
     double first_s = 0;  // when the first and the last counts are taken
     double last_s = 0;
     std::string packets;    // file: all IP packets at the interfaces (pcap); empty: none
-    std::string telemetry;  // file: what is told on the way (runtime/telemetry_file.h); empty: none
+    std::string telemetry;  // file: telemetry of the run (runtime/telemetry_file.h); empty: none
 };
 
 class path_run {

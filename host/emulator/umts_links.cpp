@@ -47,7 +47,7 @@ void fill_bearer_base(const bearer& b, MacStatus& status) {
     fill_sender(b.downlink().sums(), *status.mutable_downlink());
     fill_receiver(b.uplink().sums(), *status.mutable_uplink());
     fill_bearer(b, bearer::way::down, status);
-    // In the words of every link: what has been carried, PDU by PDU.
+    // The fields that every link has, counted in PDUs.
     auto& link = *status.mutable_base();
     link.set_slots_planned(b.counts(bearer::way::down).blocks);
     link.set_frames_sent(b.counts(bearer::way::down).pdus);

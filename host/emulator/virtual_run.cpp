@@ -39,7 +39,8 @@ public:
             [this](const link_packet& p) { return deliver(p.tag + 1, p.data, p.due_ns); });
         path_->uplink().deliver_to(
             [this](const link_packet& p) { return deliver(link_end(), p.data, p.due_ns); });
-        // At the same time the kernel first: what it sends is there when the slot is planned.
+        // The kernel is the first of those with events at the same time, so that what it sends is
+        // in the queue when the slot is planned.
         time_.add(guest_);
         time_.add(down_);
         time_.add(up_);
@@ -59,8 +60,8 @@ private:
     bool more_idle() const override { return !wired_.there() || wired_.idle(); }
     void add_members(nlohmann::json& result) const override;
     void connect_wired();
-    // With a controller its interfaces are behind those of the sides: the wired network's, the
-    // link's.
+    // With a controller, its two interfaces follow those of the sides: one to the wired network,
+    // one to the link.
     static int interfaces_of(const emulator_config& c) {
         return static_cast<int>(c.terminals.size()) + (c.controller ? 3 : 1);
     }

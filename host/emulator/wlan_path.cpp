@@ -12,7 +12,7 @@
 namespace wip::emulator {
 namespace {
 
-// In the words of every link: what the access point did.
+// The fields that every link has, with the counts of the access point.
 void fill_link(const wlan::wlan_cell::node_counts& c, const packets_bytes& delivered,
                openwip::control::BaseLink& b) {
     b.set_payload_bits_acknowledged(8 * delivered.bytes);
@@ -29,7 +29,7 @@ public:
           to_base_(c.to_base, 1),
           from_base_(c.from_base, 2),
           cell_(c.cell, errors_of(c)) {
-        // As the chain does it, and the cell knows for how long.
+        // Packets of the wired network go on to the cell, with the time that they took in it.
         to_base_.deliver_to([this](const link_packet& p) {
             cell_.set_wired(p.due_ns - p.offered_ns);
             cell_.downlink().offer(p.data, p.due_ns, p.tag);

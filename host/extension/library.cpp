@@ -19,7 +19,7 @@ bad_input refusal(const std::string& key, const std::string& value, const std::s
     return bad_input(key + " = " + value + ": " + why);
 }
 
-// Where this code is: the program, or the library of blocks.
+// The folder of the file with this code: the program, or the library of blocks.
 fs::path own_folder() {
     Dl_info here{};
     std::error_code error;

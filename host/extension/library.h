@@ -20,12 +20,13 @@ void check_file(const std::string& key, const std::string& value);
 
 class library {
 public:
-    // Loads it, or takes the one that is loaded already. `key`, `value`: the setting, for what is
-    // said. Throws bad_input.
+    // Loads it, or takes the one that is loaded already. `key`, `value`: the setting, for error
+    // texts. Throws bad_input.
     library(const std::string& key, const std::string& value);
 
     const openwip_extension_table& table() const { return *table_; }
-    // As the library's functions take it: FILE:CLASS for ours of Python, which knows no file else.
+    // The argument for the functions of the library; for the one that runs Python it is FILE:CLASS,
+    // by which that finds the file.
     const char* argument() const { return argument_.c_str(); }
     const std::string& key() const { return key_; }
     const std::string& value() const { return value_; }

@@ -10,7 +10,7 @@
 
 namespace wip::extension {
 
-// As in the settings; `built_in`: none.
+// The values of the settings; `built_in`: no code of the user's own.
 struct link_rules_config {
     std::string scheduler{no_extension}, adaptation{no_extension};
 };

@@ -25,11 +25,12 @@ using namespace wip::extension;
 
 // --- the interpreter ---
 
-// In a flowgraph other threads run Python, too. Whoever has the interpreter gives it up so long
-// after it was asked for, which a slot waits for; usually that is 5 ms.
+// In a flowgraph other threads run Python, too. The thread that has the interpreter gives it up
+// this long after another one wants it, and a slot waits for that. Python's default is 5 ms.
 constexpr double switch_interval_s = 50e-6;
 
-// Once in a process. Signals stay the process's, and no file is written beside the user's.
+// Starts Python once in a process. It installs no handlers of signals, and writes no files beside
+// the user's.
 void start_python() {
     static const bool started = [] {
         if (Py_IsInitialized() != 0) {
@@ -142,7 +143,7 @@ py::object method_of(const py::object& object, const std::string& argument, cons
     return object.attr(name);
 }
 
-// All of it is made, used and freed with the interpreter locked.
+// All members are made, used and freed with the interpreter locked.
 struct python_rule {
     std::string file;
     py::object object, work, reset;
@@ -249,7 +250,7 @@ int predictor_update(void* rule, openwip_gains* gains, openwip_error* why) {
                : 1;
 }
 
-// It has no way to say that it failed; the next update() will.
+// reset() cannot report a failure; the next update() will.
 void predictor_reset(void* rule) {
     auto& r = *static_cast<python_predictor*>(rule);
     openwip_error why{};

@@ -186,7 +186,7 @@ void slot_in_python::give(int to, int bin) {
 
 void read_bits(const py::object& chosen, openwip_report& report) {
     each_bin<int>(chosen, "the modulation", "whole numbers 1..8", [&](std::size_t b, int bits) {
-        // Out of range is out of range in eight bits, too.
+        // A value that is out of range stays so in eight bits.
         report.bits_per_symbol[b] = static_cast<std::uint8_t>(bits < 0 || bits > 255 ? 255 : bits);
     });
 }

@@ -31,7 +31,7 @@ public:
         openwip_user& now() const { return of->now().user[number]; }
         void forget() { snr = bits = expected = py::object(); }
     };
-    // For as long as it lives the objects look into `slot`.
+    // While a call exists, the objects show the data of `slot`.
     class call {
     public:
         call(slot_in_python& here, openwip_slot* slot) : here_(&here) {

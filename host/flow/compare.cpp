@@ -75,7 +75,7 @@ void send_compared(const job& j) {
         for (ssize_t n = 1; n > 0 && at<size; at += n> 0 ? static_cast<std::uint64_t>(n) : 0)
             n = ::write(s, data.data() + at, size - at);
         ::shutdown(s, SHUT_WR);
-        // Until the other end has ended.
+        // Waits until the other end has closed the connection.
         if (at == size) static_cast<void>(!::read(s, data.data(), 1));
     }
     tell_sender(j, s, start, at, {});

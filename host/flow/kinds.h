@@ -22,14 +22,14 @@ struct job {
     std::function<void()> listening = [] {};  // called when the other end may begin
 
     sockets with() const { return {whole, f}; }
-    // When the flow starts, by the plan or now.
+    // The time at which the flow starts, by the plan or now.
     double start() const { return f.start_s ? *f.start_s : now(); }
 };
 
 struct end {
     std::string_view name;
     bool at_receiver;  // at the flow's `to`, not its `from`
-    bool tells;        // a result; one that does not is ended by whoever started it
+    bool tells;        // a result; one that does not is ended by the program that started it
     void (*run)(const job&);
 
     int side(const flow& f) const { return at_receiver ? f.to : f.from; }

@@ -14,7 +14,7 @@ namespace wip::flow {
 
 constexpr double connect_s = 6;    // a link that takes longer is too bad for a test
 constexpr double drained_s = 2;    // for the last packets of a flow over UDP
-constexpr int arrival_parts = 50;  // of a file, of which the receiver tells when they were there
+constexpr int arrival_parts = 50;  // of a file, whose arrivals the receiver reports
 
 struct file_set {
     std::uint64_t bytes = 0;
@@ -38,7 +38,7 @@ struct flow {
 
     // The packets of a flow over UDP.
     int packets() const;
-    // Until when a connection is tried, after the start.
+    // Seconds after the start for which a connection is tried.
     double connect_for() const;
 };
 

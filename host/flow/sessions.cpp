@@ -23,7 +23,7 @@ struct sampled {
     round_trips& trips;
 };
 
-// Beside the transfer, which waits in write() and read().
+// The sampling thread beside the transfer, which waits in write() and read().
 void* sample_session(void* given) {
     const sampled& of = *static_cast<sampled*>(given);
     const timespec step = {0, sample_ns};

@@ -28,7 +28,8 @@ void nothing(int /*signal*/) {}
 
 void note_end(int /*signal*/) {
     end_asked = 1;
-    // Again in a second, should this one have come just before a call that waits.
+    // The signal is sent again in a second, in case this one has come just before a call that
+    // waits.
     ::alarm(1);
 }
 

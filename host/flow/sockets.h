@@ -47,9 +47,10 @@ private:
 int window_of(int s);
 // No read and no write of it takes longer.
 void limit_time(int s, time_t seconds);
-// From then on no call waits: it ends with EINTR. Now and then again, should it come between two.
+// From that time on no call waits: it ends with EINTR. The signal is repeated now and then, in case
+// it comes between two calls.
 void wake_at(double at);
-// From SIGTERM on as well; asked_to_end() says whether it came.
+// The same from SIGTERM on; asked_to_end() says whether it came.
 void wake_when_asked_to_end();
 bool asked_to_end();
 

@@ -61,8 +61,9 @@ void tell_sender(const job& j, int s, double began, std::uint64_t written, const
 
 namespace {
 
-// Until the peer has closed, or for so many seconds: bytes, first arrival and end, bytes in each
-// second of the flow. The clock is read once a second: a read of it costs as much as one of data.
+// Receives until the peer has closed, or for so many seconds. Reports bytes, first arrival and end,
+// and bytes in each second of the flow. The clock is read once a second, since a read of it costs
+// as much as one of data.
 void receive_bulk(const job& j) {
     const flow& f = j.f;
     const sockets with = j.with();

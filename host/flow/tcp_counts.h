@@ -23,7 +23,7 @@ public:
     double mean_window() const { return window_ / n_; }
     double widest() const { return widest_; }
     double window_variance() const { return squares_ / n_ - mean_window() * mean_window(); }
-    // When a segment had first been sent again; 0: not seen.
+    // Time of the first sample by which a segment had been sent again; 0: not seen.
     double first_again() const { return first_again_; }
 
 private:

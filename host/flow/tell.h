@@ -14,13 +14,13 @@ constexpr std::size_t longest_list = 3072;  // of one line, characters
 // A call of the kernel's failed that an end cannot do without: machine_error, with errno.
 [[noreturn]] void give_up(const std::string& what);
 
-// In one line; bytes that are no text are replaced.
+// The object in one line; bytes that are not UTF-8 are replaced.
 std::string text_of(const nlohmann::json& line);
 
-// With so many digits behind the point.
+// x rounded to so many digits behind the point.
 double rounded(double x, int digits);
 
-// One end of a flow, which tells into a descriptor.
+// One end of a flow, which writes its results to a descriptor.
 class teller {
 public:
     teller(int out, int flow, std::string end) : out_(out), flow_(flow), end_(std::move(end)) {}
@@ -38,13 +38,13 @@ private:
     void write_line(const nlohmann::json& line) const;
 };
 
-// A list that is told in parts, each before it is too long for a line.
+// A list that is written in parts, each before it is too long for a line.
 class long_list {
 public:
     long_list(const teller& to, const char* name) : to_(to), name_(name) {}
     void add(nlohmann::json entry);
     void finish();
-    // Without a line of its own for what is left, which is the member of the last line.
+    // Returns the entries that have not been written, to be a member of the end's last line.
     nlohmann::json rest();
 
 private:

@@ -125,7 +125,7 @@ void main_window::arrange() {
             above = first;
         }
     }
-    // After all rows: what is split off a tab becomes a tab itself.
+    // Tabs are added after all rows, since a dock that is split off a tab becomes a tab itself.
     for (const auto& column : columns)
         for (const auto& row : column)
             for (std::size_t i = 1; i < row.size(); ++i)
@@ -278,7 +278,8 @@ QStringList main_window::export_to(const QString& folder) {
     for (view* v : views_) {
         if (!v->toggleViewAction()->isChecked()) continue;  // closed
         if (!v->shown()) {
-            // Behind another tab: to the front for long enough to be laid out, filled and drawn.
+            // A view behind another tab comes to the front for long enough to be laid out, filled
+            // and drawn.
             v->raise();
             QEventLoop loop;
             QTimer::singleShot(200, &loop, &QEventLoop::quit);

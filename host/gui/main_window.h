@@ -70,7 +70,7 @@ private:
         bool all = true;
     };
     void add_views();
-    // In window_actions.cpp: menus, keys and the dialogues behind them.
+    // The following functions are in window_actions.cpp: menus, keys and the dialogues behind them.
     void add_actions();
     void add_file_actions(QMenu* menu);
     void add_view_actions(QMenu* menu);

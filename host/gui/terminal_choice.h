@@ -14,7 +14,7 @@ class terminal_choice : public QWidget {
 public:
     explicit terminal_choice(session_model& model, QWidget* parent = nullptr);
 
-    // Once per frame: terminals that have come, or a model that began again.
+    // Called once per frame: takes in terminals that have come, or a model that began again.
     void refresh();
     // all_users, or a terminal from 0; beyond: nothing happens.
     void choose(int user);

@@ -13,8 +13,8 @@ namespace wip::gui {
 
 class window_words {
 public:
-    // Throws bad_input with one line when the file cannot be written. What goes wrong
-    // later is said once on standard error.
+    // Throws bad_input with one line when the file cannot be written. A later error is reported
+    // once on standard error.
     window_words(const main_window& of, const QString& path);
 
 private:

@@ -41,7 +41,7 @@ power_spectrum::power_spectrum() {
 
 void power_spectrum::measure(std::span<const cf32> in, std::span<float, nof_points> db) {
     const auto write = [this](std::span<const cf32> part) {
-        // It is not written to, but for C.
+        // The function does not write to the samples, but its C declaration has no const.
         spgramcf_write(spectrum_.get(), const_cast<cf32*>(part.data()),
                        static_cast<unsigned int>(part.size()));
     };

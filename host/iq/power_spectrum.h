@@ -30,11 +30,11 @@ public:
 
     power_spectrum();
 
-    // In the order of frequency, from -3840 kHz up, 10 kHz apart. `in` has 768 samples or more.
-    // False: there are samples among them that are no numbers, and so is `dbfs`.
+    // Writes the spectrum in the order of frequency, from -3840 kHz up, 10 kHz apart. `in` has 768
+    // samples or more. False: some samples are NaN, and so is `dbfs`.
     bool work(std::span<const cf32> in, std::span<float, nof_points> dbfs);
 
-    // Without power in it a point is that low.
+    // The level of a point without power.
     static constexpr float lowest_dbfs = -140;
 
 private:

@@ -19,9 +19,9 @@ class radio_clock {
 public:
     static constexpr double drift = 50e-6;  // between radio and host
 
-    // The radio said `time` (samples), and that was known at `arrived`, ns of the monotonic clock.
-    // A radio whose clock has not begun says 0: no reading. One that was set back forgets the
-    // former.
+    // Adds a reading of the radio's clock, `time` (samples), which arrived at `arrived`, ns of the
+    // monotonic clock. A radio whose clock has not begun has 0, which is no reading. One that was
+    // set back forgets the former.
     void add(sample time, std::int64_t arrived) {
         if (time <= sample(0)) return;
         const std::lock_guard lock(mutex_);

@@ -169,7 +169,7 @@ void base_station::plan_and_send(slot air) {
     port_->slot_done(air);
 }
 
-// With the number by which the transmitter asked for it.
+// Sends a plan with the slot number by which the transmitter asked for it.
 void base_station::send_plan(const slot_plan& plan) {
     write_plan(plan, *plan_message_.mutable_plan());
     plan_message_.mutable_plan()->set_air(asked_.there(plan.air).value);
@@ -246,9 +246,10 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
     if (!free_running_) answer_requests();
 }
 
-// Into this station's count. What the terminal has received has numbers that fit it modulo a
-// hyperframe; without lock (or in a false one: nobody receives what has not been sent) a terminal
-// counts by its own clock, of which nothing is known here: its slot is the one that is on the air.
+// Converts slot numbers to this station's count. What the terminal has received has numbers that
+// fit it modulo a hyperframe; without lock (or in a false one: nobody receives what has not been
+// sent) a terminal counts by its own clock, of which nothing is known here: its slot is the one
+// that is on the air.
 void base_station::renumber(openwip::uplink::Uplink& m) const {
     const auto mine = [this](std::int64_t sent) { return nearest_that_fits(planned_, sent).value; };
     const std::int64_t sent = m.now(), received = mine(sent);
@@ -321,7 +322,7 @@ bool base_station::read_tun() {
     const std::int64_t time = sample_time();
     move_wires();
     return gate_.read_all([&](std::span<const std::uint8_t> p) {
-        // Nothing overtakes in the wired network, and what is in it is not lost any more.
+        // The wired network keeps the order of packets and loses none that it has taken.
         const auto number = mac_.statistics().in.packets + to_base_.statistics().queued.packets;
         const bool taken = to_base_.offer(p, wired_now_);
         ip_.add(ip_log::way::in, ip_log::link::down, p, time,
@@ -389,7 +390,7 @@ void base_station::reconfigure(config::settings& next, const std::vector<std::st
     tell_loop();
 }
 
-// The terminal predicts as far ahead as the loop is long.
+// Sends the retransmission delay, as far ahead as which the terminal predicts.
 void base_station::tell_loop() {
     if (loop_to_tell_ == 0) return;
     openwip::uplink::DownlinkControl note;

@@ -2,9 +2,9 @@
 // The base station's end. The transmitter asks for slot k; the answer is held until the terminal's
 // clock has passed slot k - 3 (a fader between the radios: as many slots earlier as it takes, else
 // the radios' clock would wait for a plan that waits for that clock), so that packets and feedback
-// are taken as late as the loop allows (the first three requests of a run are answered at once:
-// nothing has been sent yet that the terminal's clock could follow). Just before planning, all
-// waiting packets are read.
+// are taken as late as the retransmission delay allows (the first three requests of a run are
+// answered at once: nothing has been sent yet that the terminal's clock could follow). Just before
+// planning, all waiting packets are read.
 //
 // With a lead the transmitter's clock does not wait: it asks when a slot has to be planned, and is
 // answered at once. Of several requests that have piled up only the last can still be met. Then the

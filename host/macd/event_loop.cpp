@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 constexpr auto silence_of_a_machine = 1000ms;
 // Messages taken from one socket before the others get their turn.
 constexpr int batch = 64;
-// Without a slot for so long, the packets of the TUN have to be taken without one.
+// If there is no slot for this long, the packets of the TUN are taken without one.
 constexpr auto slots_pause = 5ms;
 // The places in watched_, in the order in which attach() adds them.
 enum watched_place : poll_set::place {
@@ -138,7 +138,7 @@ void event_loop::on_connections() {
 // A peer that may leave and come back.
 void event_loop::follow_peer() {
     if (!uplink_->refusal.empty()) {
-        // At 1, 2, 4, 8, ...: it goes on trying.
+        // The refusals 1, 2, 4, 8, ... are logged, since the uplink goes on trying.
         if (std::has_single_bit(++refusals_))
             spdlog::warn("uplink: {} ({} times)", uplink_->refusal, refusals_);
         uplink_->refusal.clear();
@@ -214,7 +214,7 @@ void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
         hello_received_ = true;
         return;
     }
-    // Only the first word counts: later, a wrong hello can only be a damaged message.
+    // Only the first message counts: later, a wrong hello can only be a damaged message.
     if (hello_received_ || liveness_.started(party::flowgraph)) {
         malformed("slot link", "a hello that does not fit");
         return;
@@ -351,7 +351,8 @@ bool event_loop::to_peer(const google::protobuf::MessageLite& message) {
 }
 
 void event_loop::malformed(const char* socket, const char* why) {
-    // At 1, 2, 4, 8, ...: a flood of garbage must not become a flood of log lines.
+    // The messages 1, 2, 4, 8, ... are logged: a flood of garbage must not become a flood of log
+    // lines.
     if (std::has_single_bit(++malformed_))
         spdlog::warn("{}: dropped a malformed message: {} ({} so far on all sockets)", socket, why,
                      malformed_);
@@ -369,7 +370,7 @@ void event_loop::peer_ends(stop_cause cause, const std::string& why) {
 void event_loop::peer_format(const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     const auto why = settings_.misfit(lines);
-    // Only the first word of a peer counts: later, another one can only be a damaged message.
+    // Only the first message of a peer counts: later, another one can only be a damaged message.
     if (!why.empty() && peer_fits_)
         malformed("uplink", "a hello that does not fit");
     else if (!why.empty())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The one thread of macd: it sleeps (poll_set.h) until one of the links, the control socket or a
-// signal has something, and hands it to the station. The
-// station reads the TUN in every slot; the loop looks at it only while no slot comes, so that a
-// packet wakes nobody. There is no timer in it except for that and for the death of a party
-// (liveness.h). Every end is announced to flowgraph and peer with its reason.
+// signal has something, and hands it to the station. The station reads the TUN in every slot; the
+// loop looks at it only while no slot comes, so that a packet does not wake the thread. There is no
+// timer in it except for that and for the death of a party (liveness.h). Every end is announced to
+// flowgraph and peer with its reason.
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,7 @@ public:
     void attach(station& s, int tun_fd, int signal_fd);
     // Paths of the ipc sockets bound here, to hand over to the user that the process becomes.
     std::vector<std::string> bound_paths() const;
-    // Until something ends it; returns the exit code.
+    // Runs until something ends it; returns the exit code.
     int run();
 
     void to_flowgraph(const openwip::slot_link::ToFlowgraph& message) override;
@@ -90,7 +90,7 @@ private:
     bool peer_fits_ = false;     // terminal only: its first word did
     bool peer_here_ = false;     // of one that may leave
     std::uint64_t refusals_ = 0;
-    std::uint64_t occupied_ = 0;  // of them, told as events
+    std::uint64_t occupied_ = 0;  // of them, reported as events
     std::uint64_t malformed_ = 0;
     std::uint64_t unsent_plans_ = 0;
 

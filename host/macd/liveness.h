@@ -57,7 +57,7 @@ public:
         }
         return std::nullopt;
     }
-    // When to look again although nothing came; nothing: never.
+    // The time at which to look again although nothing came; nothing: never.
     std::optional<time> next_look() const {
         std::optional<time> next;
         if (gone_ != party::nobody) next = gone_at_ + goodbye_grace;

@@ -27,7 +27,7 @@ struct macd_config {
     // The flowgraph asks for a slot so long before it is on the air, for its radio's clock runs
     // freely; 0: that clock waits, and macd says when a slot is planned.
     int transmit_lead_slots = 0;
-    int fader_slots = 0;  // of the loop are between the two radios
+    int fader_slots = 0;  // of the retransmission delay are between the two radios
     bool tcp_l = false;
     uplink_config uplink;
     packet_model::wired_config to_base, from_base;  // of the base station, to the server

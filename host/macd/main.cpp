@@ -60,7 +60,7 @@ int run(config::settings& settings) {
         end = std::make_unique<terminal_station>(config, tun, loop);
     loop.attach(*end, tun.fd(), start.signals());
 
-    // Before the right to it is given up.
+    // This comes before the right to real-time priority is given up.
     os::use_realtime();
     start.give_up(loop.bound_paths());
     if (config.role == station_role_kind::terminal)

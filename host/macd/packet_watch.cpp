@@ -42,7 +42,7 @@ void packet_watch::slot_done(slot now) {
     const auto& out = port_->telemetry();
     const bool wanted = out.wanted(topic::packet) || out.wanted(topic::frames);
     if (wanted && watch_ == 0) {
-        // Not sent, no peer yet: the next slot tries again.
+        // If it cannot be sent because there is no peer yet, the next slot tries again.
         if (ask(last_watch_ + 1)) watch_ = ++last_watch_;
     } else if (!wanted && watch_ != 0 && ask(0)) {
         watch_ = 0;

@@ -25,11 +25,11 @@ public:
     // Sample time of the packets that come and of the plan that is made next. `wired_ns`: a packet
     // was so long in the wired network.
     void set_now(std::int64_t ns, std::int64_t wired_ns = 0) { journal_.set_now(ns, wired_ns); }
-    // The terminal's reports, said at the end of slot `now`.
+    // The terminal's reports, sent at the end of slot `now`.
     void on_reports(const openwip::uplink::PacketReports& reports, slot now);
-    // Another terminal: it is asked anew.
+    // Another terminal has come, which is sent the request anew.
     void peer_came();
-    // After each plan: asks the terminal to begin or to end, publishes.
+    // Asks the terminal to begin or to end, and publishes. Call after each plan.
     void slot_done(slot now);
     // Publishes the records that wait, as of that slot.
     void flush();

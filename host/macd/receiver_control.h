@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Settings of the receiver that were changed since the start: told to the flowgraph, and told again
-// at every tenth of its states (a tenth of a second) that says that they do not hold, unless it
-// does not know them. Always, for what a state says may be on its way out: after two changes, there
-// and back, it says from the start what is wanted, whether or not the second one has arrived.
+// Settings of the receiver that were changed since the start: sent to the flowgraph, and sent again
+// at every tenth of its states (a tenth of a second) in which they do not hold, unless it does not
+// know them. They are sent even if a state has them already: after a change and one back to the
+// former value, a state has the wanted value from the start, whether or not the second change has
+// arrived.
 #pragma once
 
 #include "macd/station.h"
@@ -11,7 +12,7 @@ namespace wip::host {
 
 class receiver_control {
 public:
-    // To be changed, then tell().
+    // The settings, to be changed by the caller, who then calls tell().
     openwip::slot_link::ReceiverSettings& settings() { return *message_.mutable_receiver(); }
 
     void tell(station_port& port) {

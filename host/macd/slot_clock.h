@@ -28,7 +28,7 @@ public:
         doubtful,  // far from value(), forwards or backwards: not believed (yet)
     };
 
-    // `told`: in the other end's count.
+    // `number`: the slot in the other end's count.
     verdict offer(slot number) {
         const slot s = here(number);
         if (!known_) return accept(s);

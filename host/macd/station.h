@@ -19,8 +19,8 @@
 
 namespace wip::host {
 
-// Whom the station would be waiting for if nothing happened now. Only that one's silence means
-// anything: in lockstep everybody else is silent because of it.
+// The party for which the station would be waiting if nothing happened now. Only its silence means
+// anything: in lockstep all others are silent because of it.
 enum class party : std::uint8_t { nobody, flowgraph, peer };
 
 // The services that a station needs from outside. The references given to it are read before the
@@ -35,7 +35,7 @@ public:
     virtual void malformed(const char* socket, const char* why) = 0;
     // The terminal said goodbye over the uplink.
     virtual void peer_ends(stop_cause cause, const std::string& why) = 0;
-    // The base station said how its settings stand that both ends need the same.
+    // The base station has sent the settings that both ends need the same.
     virtual void peer_format(const std::vector<std::string>& lines) = 0;
     virtual telemetry_port& telemetry() = 0;
     // Everything of one slot is done, its telemetry too.
@@ -48,9 +48,10 @@ public:
     virtual void on_request(const openwip::slot_link::SlotRequest& request) = 0;
     virtual void on_report(const openwip::slot_link::SlotReport& report) = 0;
     virtual void on_peer(std::span<const std::uint8_t> message) = 0;
-    // All that has come over the slot link so far has been handed over.
+    // Called when all messages that have come over the slot link so far have been handed over.
     virtual void caught_up() {}
-    // Another peer is there than before (one that came back), and knows nothing.
+    // Called when a peer connects, also one that comes back. It knows nothing of what was sent
+    // before.
     virtual void peer_came() {}
     // Packets may be waiting in the TUN. Returns false when the interface is gone.
     virtual bool on_tun() = 0;

@@ -152,7 +152,7 @@ void terminal_station::publish(const openwip::slot_link::SlotReport& report) {
     ip_.slot_done(now_);
 }
 
-// The receiver makes the detail only while somebody listens.
+// Has the receiver make the detail only while there is a subscriber.
 void terminal_station::ask_for_detail() {
     const int every = port_->telemetry().every(topic::receiver);
     if (every == detail_every_) return;
@@ -205,7 +205,7 @@ void terminal_station::peer_came() {
     mac_.report_to(nullptr);
 }
 
-// Between the reports of slots j and j + 1 it is slot j + 1.
+// The present slot between the reports of slots j and j + 1 is j + 1.
 bool terminal_station::on_tun() {
     return read_tun(clock_.known() ? now_ + slot_count(1) : now_) && tun_alive_;
 }

@@ -33,7 +33,7 @@ void read_mix(const config::settings& s, const config::air_settings& air,
               const read_trace_fn& read_trace);
 const config::text_checks& air_checks();
 
-// Those of the file, which stay, and channel.*
+// The keys of the running process: those of the file, which stay, and channel.*
 const std::vector<config::key>& running_keys();
 // The keys with which a change is read: the same, and paths.*.channel.*, made from channel.*
 const std::vector<config::key>& change_keys();

@@ -136,7 +136,7 @@ mix::mixer_change channel_control::change_of(const config::settings& asked, std:
         try {
             const auto definition =
                 profiles::load_definition(next.channel.model, next.channel.delay_spread_ns);
-            // A speed that was asked of another channel is not one that was asked of this.
+            // A speed that was requested for another channel does not hold for this one.
             if (definition.own_motion() && !(wanted.speed_kmh && next.channel.speed_kmh))
                 next.channel.speed_kmh.reset(), next.channel.doppler_hz.reset();
             path_config p = config_.paths[path];
@@ -161,8 +161,8 @@ mix::mixer_change channel_control::change_of(const config::settings& asked, std:
     return c;
 }
 
-// Noise and blackout are those of the receiver: of one path they are asked, all others to it have
-// them too.
+// Noise and blackout are those of the receiver: if they are requested for one path, all others to
+// the receiver have them, too.
 void channel_control::same_receiver(const addressed& paths, const config::settings& asked,
                                     std::vector<values>& next) const {
     std::map<std::pair<std::size_t, std::string>, std::string> asked_at;

@@ -5,10 +5,10 @@
 //   paths: {"base:terminal": {channel: {model: etu, speed_kmh: 60, snr_db: 20}}}
 //   channel: {shadowing: off, user: 0, blackout: 200}      the same where there is one path only
 //
-// blackout: on, off, or milliseconds. The SNR is that of a subcarrier of a transmitter at its
-// level (nodes.*.transmit_dbfs), without fading. Noise and blackout are the receiver's: they change
-// for all paths to it. All that is asked at once holds from the same sample on. `settings()` says
-// what holds.
+// blackout: on, off, or milliseconds. The SNR is that of a subcarrier of a transmitter at its level
+// (nodes.*.transmit_dbfs), without fading. Noise and blackout are the receiver's: they change for
+// all paths to it. All changes of one request hold from the same sample on. `settings()` says what
+// holds.
 #pragma once
 
 #include <functional>

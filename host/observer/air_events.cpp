@@ -42,7 +42,7 @@ void air_events::compare_nodes(const openwip::control::AirStatus& s, slot now) {
 void air_events::compare_settings(const openwip::control::AirStatus& s) {
     const std::uint64_t made = s.changes_made();
     if (changes_made_ && made > *changes_made_) {
-        // It keeps the last ones only.
+        // The status has the last changes only.
         const auto kept = static_cast<std::uint64_t>(s.changes_size());
         const std::uint64_t fresh = std::min(made - *changes_made_, kept);
         for (std::uint64_t i = kept - fresh; i < kept; ++i) {

@@ -20,9 +20,10 @@ public:
     explicit air_events(host::telemetry_port& port) : events_(port, "air") {}
 
     void compare(const openwip::control::AirStatus& status, slot now);
-    // It was asked and has not answered for a while; told once, until it answers again.
+    // The medium has not answered a request for a while. This is reported once, until it answers
+    // again.
     void no_answer(slot now);
-    // Nobody listens: what happens meanwhile is not told later.
+    // Called while there is no subscriber: what happens meanwhile is not reported later.
     void forget();
 
 private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // wip_observer: what the kernel knows of a running cell, as telemetry: TCP connections in the
 // cell's namespaces, processor time, and the medium's pacing; what is news in it is an event. It
-// asks nobody anything while nobody listens, and whoever does not answer costs a topic, never the
-// process. Start order as in macd: configuration, sockets, then privileges are given up, and only
-// then anything is read from outside.
+// requests nothing while there is no subscriber, and a process that does not answer costs a topic,
+// never the observer. Start order as in macd: configuration, sockets, then privileges are given up,
+// and only then anything is read from outside.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -38,14 +38,14 @@ using openwip::telemetry::Event;
 
 // Messages that wait for one reader: some seconds of all topics.
 constexpr int queue = 500;
-// Between two looks at the subscriptions while there is none.
+// Interval at which the subscriptions are checked while there are none.
 constexpr std::int64_t idle_ns = 100'000'000;
-// The medium answers within a slot; one that does not for so long is asked anew.
+// The medium answers within a slot; after this time the request is repeated.
 constexpr std::int64_t air_patience_ns = 1'000'000'000;
-// Between two looks for processes that have ended, and at the observer's own counters.
+// Interval of the search for processes that have ended, and of reading the observer's own counters.
 constexpr int events_every_ms = 100;
 
-// Every so often while it is wanted; what was missed is not made up for.
+// The times of a periodic task. Times that were missed are not made up for.
 class schedule {
 public:
     explicit schedule(int every_ms) : every_ns_(std::int64_t{every_ms} * 1'000'000) {}
@@ -100,7 +100,7 @@ public:
         return {peer::socket_path(config.telemetry_endpoint)};
     }
 
-    // Until a signal ends it; returns the exit code.
+    // Runs until a signal ends it; returns the exit code.
     int run(int signal_fd) {
         host::ending end("observer");
         host::poll_set watched;
@@ -246,7 +246,7 @@ private:
         if (more != 0) events.say(Event::WARNING, "drop", what, now_slot, more);
     }
 
-    // Nobody listens: what happens meanwhile is not told later.
+    // Called while there is no subscriber: what happens meanwhile is not reported later.
     void forget_events() {
         events.forget();
         medium.forget();
@@ -275,7 +275,7 @@ private:
     std::vector<observed_station> stations;
     process_clock clock;
     schedule tcp, search, cpu, air, own;
-    bool follows_processes = false;  // since somebody wants events
+    bool follows_processes = false;  // since events have a subscriber
     omitted_watch connections_omitted, processes_omitted;
     slot now_slot{0};
     std::uint64_t malformed_messages = 0;

@@ -19,7 +19,7 @@ public:
         last->second = now;
         return grown;
     }
-    // Nobody looks any more: what happens meanwhile is not told later.
+    // Called when there is no subscriber any more: what happens meanwhile is not reported later.
     void forget() { last_.clear(); }
 
 private:

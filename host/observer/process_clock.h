@@ -4,7 +4,7 @@
 // Which processes: the files of RUN/pids ("pid start-time", named as the process; the supervisor
 // writes them) and the lines of RUN/applications ("pid start-time name": what runs in the cell's
 // namespaces; the verdict monitor writes it, since only root sees a process's namespace). The start
-// time tells a pid that was given to another process meanwhile.
+// time shows whether a pid was given to another process meanwhile.
 //
 // Waiting is the run-queue delay of /proc/PID/task/TID/schedstat, all threads together: the time
 // during which a thread was ready and had no core. A thread's first figures count from its start.
@@ -49,7 +49,7 @@ public:
         bool application = false;  // of RUN/applications
         auto operator<=>(const ended_process&) const = default;
     };
-    // Those of the last sample that have ended since, each told once.
+    // The processes of the last sample that have ended since, each returned once.
     std::vector<ended_process> take_ended();
 
 private:
@@ -67,7 +67,7 @@ private:
     };
     std::map<process, totals> read_list() const;
     std::optional<std::uint64_t> waited(int pid) const;
-    // Nothing when it has ended.
+    // The figures of a process; nothing if it has ended.
     std::optional<stat_figures> figures(const process& p) const;
 
     std::filesystem::path run_, proc_;

@@ -29,8 +29,9 @@ struct tcp_connection {
 
 class tcp_diag {
 public:
-    // In the namespace (a name as in /run/netns; empty: that of the process). At most `limit`
-    // connections are kept. `key` names the setting in errors. Throws bad_input, machine_error.
+    // `network_namespace`: a name as in /run/netns; empty: the namespace of the process. At most
+    // `limit` connections are kept. `key` names the setting in errors. Throws bad_input,
+    // machine_error.
     tcp_diag(const std::string& network_namespace, const std::string& key, std::size_t limit);
     // Takes a descriptor to which questions are written and that yields one answer per read (a
     // SOCK_SEQPACKET pair in tests).
@@ -40,7 +41,7 @@ public:
     tcp_diag& operator=(tcp_diag&&) = delete;
 
     // Lists all; of more than the limit those that moved the most bytes are kept. False when the
-    // kernel does not answer (no inet_diag): `failure()` says what it said.
+    // kernel does not answer (no inet_diag); `failure()` has its error.
     bool search();
     // Asks for each that is kept; those that are gone are dropped.
     bool refresh();

@@ -11,7 +11,7 @@
 namespace wip::observer {
 namespace {
 
-// As `ss` names them; index = the kernel's state.
+// The names that `ss` uses; the index is the kernel's state.
 constexpr const char* state_names[] = {
     "UNKNOWN", "ESTAB",      "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2",  "TIME-WAIT",
     "UNCONN",  "CLOSE-WAIT", "LAST-ACK", "LISTEN",   "CLOSING",    "NEW-SYN-RECV"};

@@ -76,7 +76,7 @@ tuned tune(usrp& radio, side s, const tuning& wish) {
     check_range("frequency", wish.frequency_hz, hz, "Hz");
     const uhd::gain_range_t gains =
         receive ? radio.get_rx_gain_range(0) : radio.get_tx_gain_range(0);
-    // A transmitter is as quiet as it can be until somebody says otherwise.
+    // A transmitter is as quiet as it can be unless a gain is given.
     const double gain =
         wish.gain_db.value_or(receive ? (gains.start() + gains.stop()) / 2 : gains.start());
     check_range(receive ? "receive gain" : "transmit gain", gain, gains, "dB");

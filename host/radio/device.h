@@ -27,8 +27,8 @@ struct tuning {
 
 usrp::sptr open(const std::string& arguments);
 
-// As flowgraphs/apps/usrp.py chooses it: 7.68 MS/s, or the lowest rate above that the clock
-// gives divided by an even number, where a converter is wanted between.
+// The rate that flowgraphs/apps/usrp.py chooses: 7.68 MS/s, or else the lowest rate above it that
+// is the clock divided by an even number, with a rate converter.
 struct station_rate {
     double clock_hz, rate_hz;
     bool converted;

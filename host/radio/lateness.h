@@ -35,7 +35,7 @@ public:
     void add(bool late);
     // The bound of the last lead is below the share: more bursts say nothing new.
     bool shown() const;
-    // There is an answer, if not one that is shown.
+    // Whether there is an answer, even if it is not one that is shown.
     bool answered() const;
     // Every lead that was tried, in order; the last one is the answer.
     const std::vector<lead_count>& counts() const noexcept { return counts_; }

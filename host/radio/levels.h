@@ -31,8 +31,8 @@ struct level_summary {
     double clipped;  // share
 };
 
-// At least 2^16 samples; `lo` is the receiver's, relative to its centre, cycles per sample: there
-// is its constant. Throws machine_error when some are no numbers.
+// Levels of at least 2^16 samples. `lo`: LO of the receiver relative to its centre, cycles per
+// sample, where its DC offset is found. Throws machine_error when some samples are NaN.
 level_summary levels_of(std::span<const cf32> in, double lo);
 
 // Mean and largest spectrum over stretches of `stretch` samples, dBFS, 768 points from -1/2 of the
@@ -52,9 +52,9 @@ struct line {
 };
 line line_at(std::span<const cf32> in, double frequency);
 
-// Where in a received tone what the two mixers add to it is found: all relative to the receiver's
-// centre, in cycles per sample. Transmitter and receiver have to be tuned apart, so that the images
-// and the leakage are at places of their own.
+// The frequencies that determine where, in a received tone, the products of the two mixers are
+// found, all relative to the receiver's centre, in cycles per sample. Transmitter and receiver have
+// to be tuned apart, so that the images and the leakage are at places of their own.
 struct tone_places {
     double tone;         // expected
     double receiver;     // LO of the receiver

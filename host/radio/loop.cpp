@@ -30,7 +30,7 @@ constexpr float amplitude = 0.25F;
 constexpr int lost_at_most = 10;
 constexpr double heard_from = 0.05;  // of a correlation of 1; noise alone stays below 0.02
 
-// Known to nobody but us: QPSK from a fixed seed.
+// A pattern that no other transmitter sends: QPSK from a fixed seed.
 std::vector<cf32> pattern(std::size_t size) {
     std::minstd_rand random(1);
     std::vector<cf32> made(size);
@@ -136,7 +136,7 @@ private:
     std::thread thread_;
 };
 
-// Sends one burst so long before its time, and says whether it was late; none: nobody said.
+// Sends one burst so long before its time, and returns whether it was late; none: no report came.
 std::optional<bool> late(uhd::tx_streamer& stream, const device_time& time, double lead,
                          const std::vector<cf32>& burst) {
     uhd::async_metadata_t event;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // wip_radio: what `openwip radio` and `openwip doctor --loop` do with a radio. One JSON object on
-// standard output. Exit code 2 with one line on standard error: the radio refuses what was asked,
-// or is not there; 1: it does not do it; 3: its medium is gone.
+// standard output. Exit code 2 with one line on standard error: the radio refuses the arguments, or
+// is not there; 1: it does not do it; 3: its medium is gone.
 //   wip_radio probe --args ARGS        what it is
 //   wip_radio levels --args ARGS ...   noise, constant, clipping; with a tone, images and leakage
 //   wip_radio spectrum --args ARGS ... power spectrum, mean and largest
@@ -98,7 +98,7 @@ json levels(const wishes& w, const usrp::sptr& radio) {
     const double rate = in.rate.rate_hz;
     const double lo = (in.at.lo_hz - in.at.frequency_hz) / rate;
     const level_summary l = levels_of(got, lo);
-    // In 7.68 MHz, whatever the radio's rate: so radios can be compared.
+    // The noise is given in 7.68 MHz, whatever the radio's rate, so that radios can be compared.
     const double noise = l.noise_dbfs + 10 * std::log10(wip::sample_rate_hz / rate);
     json j = of(in);
     j.update({{"samples", got.size()},

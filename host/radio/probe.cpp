@@ -87,7 +87,7 @@ json probe(usrp& radio) {
     j["serial"] = about.has_key("mboard_serial") ? about["mboard_serial"] : "";
     if (receives) j["receive"] = side_of(radio, side::receive);
     if (radio.get_tx_num_channels() > 0) j["transmit"] = side_of(radio, side::transmit);
-    // After the rates: some clocks follow them.
+    // The clock is read after the rates, since some clocks depend on them.
     j["clock_hz"] = radio.get_master_clock_rate(0);
     j["clocks_hz"] = range(radio.get_master_clock_rate_range(0));
     j["clock_source"] = radio.get_clock_source(0);

@@ -17,7 +17,8 @@ public:
     static constexpr slot_count most_slots{15};
     static constexpr std::size_t most_bytes = 64 << 10;
 
-    // At the end of slot `now`, while `bytes` wait in the batch (0: it is empty): is it time?
+    // Whether the batch is to be sent at the end of slot `now`, while it has `bytes` (0: it is
+    // empty).
     bool due(slot now, std::size_t bytes) {
         last_ = now;
         if (bytes == 0) return false;

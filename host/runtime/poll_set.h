@@ -22,9 +22,9 @@ public:
 
     place add(int fd);
     place add(zmq::socket_t& socket);
-    // For a socket that comes and goes.
+    // Adds a place for a socket that comes and goes.
     place add_socket();
-    // Another one takes that place; -1 or nullptr: nothing is waited for there.
+    // Puts another one in that place; -1 or nullptr: nothing is waited for there.
     void replace(place at, int fd) { fds_[at].fd = fd; }
     // A new socket may lie where the old one lay, so it is asked for its descriptor each time.
     void replace(place at, zmq::socket_t* socket);
@@ -33,7 +33,7 @@ public:
     // Sleeps until there is something to read, but for no longer than `patience`; a negative one is
     // as long as it takes. False: the time was over.
     bool sleep(std::chrono::nanoseconds patience);
-    // As of the last sleep.
+    // Whether the last sleep found something to read there.
     bool ready(place at) const { return ready_[at]; }
 
 private:

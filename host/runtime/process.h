@@ -23,8 +23,8 @@ int make_signal_descriptor();
 // Name of the signal that was waiting, if any.
 std::optional<std::string> take_signal(int descriptor);
 
-// With $OPENWIP_RUN set, the parent's death becomes SIGTERM. The setting is lost when the user
-// changes, so call it again after drop_privileges.
+// Has the kernel send SIGTERM when the parent ends, if $OPENWIP_RUN is set. This is lost when the
+// user changes, so call it again after drop_privileges.
 void follow_parent();
 
 // Runs the process's work once it is up; returns its exit code. An exception that leaves it is no

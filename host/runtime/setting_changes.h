@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The changes of settings in a running process, whoever made them: the last 200 changes with the
-// slot from which they hold, for the answers over control. So a report can say that a run was not
-// left alone.
+// The changes of settings in a running process, by any client: the last 200 changes with the slot
+// from which they hold, for the answers over control. So a report can say that a run was not left
+// alone.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Topic `event`, from what somebody counts: ten times a second the status of a station is compared
-// with the last one, and what grew is an event with how much it grew. So one cause is one message
-// in a tenth of a second at most, whatever its rate. Counting begins when somebody subscribes.
+// Topic `event`, from counters: ten times a second the status of a station is compared with the
+// last one, and what grew is an event with how much it grew. So one cause is one message in a tenth
+// of a second at most, whatever its rate. Counting begins with the first subscriber.
 #pragma once
 
 #include <map>
@@ -26,7 +26,7 @@ public:
     // Right now. `kind` and `reason` as in telemetry.proto.
     void say(openwip::telemetry::Event::Severity severity, const char* kind,
              const std::string& reason, slot now, std::uint64_t count = 1);
-    // Nobody listens: what is counted meanwhile is not told later.
+    // Called while there is no subscriber: what is counted meanwhile is not reported later.
     void forget() {
         last_.clear();
         known_ = false;

@@ -19,13 +19,13 @@ struct stop_reason {
     std::string words;  // empty: there is no reason to end
 
     bool given() const { return !words.empty(); }
-    // After the signal that told of it.
+    // The same reason, after the name of the signal by which the process was stopped.
     stop_reason after(const std::string& signal) const { return {cause, signal + ": " + words}; }
 };
 
 int exit_code_of(stop_cause cause);
 
-// The reason that the supervisor left in $OPENWIP_RUN/why; without it, somebody asked.
+// The reason that the supervisor left in $OPENWIP_RUN/why; without it, the end was requested.
 stop_reason reason_to_stop();
 // The reason in a file's text: JSON, or the words on its first line.
 stop_reason read_reason(const std::string& text);

@@ -28,7 +28,8 @@ public:
     int every(topic t) const override { return every_[index(t)]; }
     openwip::telemetry::Telemetry& message(topic t) override { return messages_[index(t)]; }
     void publish(topic t, slot now, int user = 0) override;
-    // All of it is in the file, or throws machine_error: publish() may be called by a destructor.
+    // Writes everything to the file, or throws machine_error. publish() keeps an error for this
+    // call, since a destructor may call it.
     void flush();
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The publisher of a station's telemetry: for each topic, whether anybody listens, a message to
-// fill, and the call that sends it. Ask `wanted` first: a message that nobody listens to is not
+// The publisher of a station's telemetry: for each topic, whether it has a subscriber, a message to
+// fill, and the call that sends it. Call wanted() first: a message without a subscriber is not
 // made, so it costs one comparison.
 #pragma once
 
@@ -26,7 +26,7 @@ enum class topic : std::uint8_t {
     cpu
 };
 
-// As frame 0 of a message (mac/schema/telemetry.proto).
+// The names of the topics, in frame 0 of a message (mac/schema/telemetry.proto).
 inline constexpr std::array<std::string_view, 10> topic_names{
     "status", "slot", "receiver", "packet", "frames", "ip", "event", "air", "tcp", "cpu"};
 inline constexpr std::size_t nof_topics = topic_names.size();
@@ -35,7 +35,7 @@ class telemetry_port {
 public:
     virtual ~telemetry_port() = default;
     virtual bool wanted(topic t) const = 0;
-    // Every nth slot; 0: none, or nobody listens.
+    // The topic is published every nth slot; 0: never, or it has no subscriber.
     virtual int every(topic t) const = 0;
     bool due(topic t, slot now) const {
         const int n = every(t);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The publisher of a station: a ZeroMQ XPUB socket, which tells what is subscribed to. A topic that
-// nobody listens to is not made and does not count on. Each topic counts its messages from 1, so
+// The publisher of a station: a ZeroMQ XPUB socket, which tells what is subscribed to. A topic
+// without subscribers is not made and does not count on. Each topic counts its messages from 1, so
 // that a reader sees what it missed: one that does not read loses what goes beyond its queue, and
-// nobody waits for it.
+// nothing waits for it.
 //
 // Messages of ten milliseconds go to ZeroMQ together: its thread wakes up once for all of them and
 // writes them in few system calls. docs/results/speed.md has what that saves.
@@ -34,7 +34,8 @@ public:
     telemetry_socket(const telemetry_socket&) = delete;
     telemetry_socket& operator=(const telemetry_socket&) = delete;
 
-    // Once a slot: takes what was subscribed to since the last call, sends what has waited.
+    // Called once in each slot: takes in the subscriptions since the last call, and sends messages
+    // that have waited.
     void listen();
     // Sends what waits, now.
     void flush();

@@ -56,7 +56,7 @@ public:
     std::uint32_t slow_start_threshold() const { return m_tcb->m_ssThresh; }
     std::uint32_t segment_size() const { return m_tcb->m_segmentSize; }
     std::uint64_t bytes_acknowledged() const { return acknowledged_; }
-    // All that was written is acknowledged.
+    // Whether all that was written is acknowledged.
     bool idle() const { return m_txBuffer->Size() == 0; }
     // An end at once: a RST, and nothing is sent any more.
     void abort();
@@ -77,14 +77,15 @@ protected:
     void ProcessAck(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
                     std::uint32_t delivered, const ns3::SequenceNumber32& old_head) override;
 
-    // A recovery does, after this ACK of new data.
+    // Whether a recovery goes on after this ACK of new data.
     virtual bool goes_on(const ns3::SequenceNumber32& ack) const { return ack < m_recover; }
     bool in_recovery() const;
-    // A timeout now would be of data.
+    // Whether a timeout now would be of data.
     bool timeout_is_of_data() const;
     // A recovery begins; the first one counts until an ACK has evaluated it.
     void begins(recovery how);
-    // In ReceivedAck(): of this ACK. none: it evaluates no recovery, or that it was needed.
+    // The recovery that this ACK has shown to be spurious, for use in ReceivedAck(). none: it
+    // evaluates no recovery, or one that was needed.
     recovery found_spurious() const { return spurious_; }
     recovery evaluated() const { return evaluated_; }
     recovery waiting_for_evaluation() const { return waiting_; }
@@ -92,7 +93,8 @@ protected:
     // The round trip of this ACK, before the base class has seen it.
     std::optional<ns3::Time> round_trip_of(const ns3::TcpHeader& header) const;
 
-    // Before ReceivedAck() of the base, which does it here, and then that.
+    // Evaluates an ACK. Call before ReceivedAck() of the base class; ReceivedAck() of this class
+    // does so.
     void evaluate(const ns3::TcpHeader& header);
     void forget_duplicates(const ns3::SequenceNumber32& ack);
 

@@ -132,7 +132,7 @@ void flow_end::fail(const std::string& why) {
 
 constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max();
 
-// Where counts begin, a connection is tried for until then.
+// Seconds for which a connection is tried: at least until the counts begin.
 double connect_for(const tcp_flow& f) { return std::max(flow::connect_s, f.measured); }
 
 tcp_sender::tcp_sender(const tcp_flow& f)
@@ -340,7 +340,7 @@ void session_receiver::accept(const Ptr<Socket>& socket) {
     socket->SetCloseCallbacks(
         ns3::Callback<void, Ptr<Socket>>([](Ptr<Socket> from) { from->Close(); }),
         calls([this] { fail("the connection was given up"); }));
-    // Its own end is acknowledged.
+    // The socket is closed once its own FIN is acknowledged.
     on_state(socket, ns3::TcpSocket::CLOSED, [this, a, number] {
         sessions_[number] = {
             {"bytes", a->bytes}, {"last_byte", a->last}, {"closed", now_s()}, {"arrived", a->list}};

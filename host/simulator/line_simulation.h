@@ -10,10 +10,10 @@
 
 namespace wip::simulator {
 
-// Until the traffic of the plan is over, or so many simulated seconds. Writes the object of
+// Simulates until the traffic of the plan is over, or so many seconds. Writes the object of
 // tcpl/path_status.h with `damaged` (packets dropped at the receiver's interface) and `flows`, of
-// which each end tells something that has come to its own in that time, and `ns3`, its version.
-// Throws std::invalid_argument for the plan and for a configuration with a relay.
+// which each end reports something that has ended in that time, and `ns3`, its version. Throws
+// std::invalid_argument for the plan and for a configuration with a relay.
 void run_line(const tcpl::tcpl_config& config, const std::string& plan, double seconds,
               std::ostream& out);
 

@@ -26,7 +26,7 @@ namespace wip::simulator {
 namespace {
 
 enum class machine : std::uint8_t { plain, tahoe, coarse_reno, eifel };
-// As before 2013, or proportional rate reduction.
+// Fast recovery without or with proportional rate reduction (RFC 6937 of 2013).
 enum class recovering : std::uint8_t { classic, proportional };
 
 struct sender {

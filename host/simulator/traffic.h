@@ -31,7 +31,7 @@ public:
     // Throws std::invalid_argument.
     void add(const flow::flow& f);
     bool done() const;
-    // Each end of each flow that tells something.
+    // The results of all ends of flows that have one.
     nlohmann::json result() const;
 
 private:

@@ -15,7 +15,8 @@ namespace wip::split {
 
 class byte_ring {
 public:
-    // Memory that nobody has written yet is not there yet: most connections never fill theirs.
+    // Memory is allocated by the kernel when it is first written; most connections never fill
+    // theirs.
     explicit byte_ring(std::size_t bound)
         : data_(std::make_unique_for_overwrite<std::uint8_t[]>(bound)), bound_(bound) {}
 
@@ -23,7 +24,8 @@ public:
     std::size_t room() const { return bound_ - size_; }
     std::size_t most() const { return most_; }  // that it ever held
 
-    // Where the next bytes go, and which are next to leave: two pieces where the ring wraps.
+    // Free memory for the next bytes, and the bytes that leave next, each in two pieces where the
+    // ring wraps.
     std::array<iovec, 2> to_fill() { return pieces((begin_ + size_) % bound_, room()); }
     std::array<iovec, 2> to_take() { return pieces(begin_, size_); }
     void filled(std::size_t n) {

@@ -159,7 +159,8 @@ void proxy::stop_to_listen() {
     stopped_ = std::chrono::steady_clock::now();
 }
 
-// Where that fails the next connection that ends lets it try again; with none left, time does.
+// Opens the listening sockets again. If that fails, it is tried again when the next connection
+// ends, or after a pause if there is none.
 void proxy::listen_again() {
     const bool waits = pairs_.empty() && std::chrono::steady_clock::now() - stopped_ >= pause;
     if (!has_closed_ && !waits) return;
@@ -208,7 +209,7 @@ void proxy::take(int listener, int most) {
     }
 }
 
-// Whatever is missing for it resets the opener.
+// Connects to the other end for a new connection. If anything fails, the opener is reset.
 void proxy::begin(descriptor opener, const sockaddr_in& from) {
     set_linger(opener.get());
     sockaddr_in to{};
@@ -242,7 +243,8 @@ descriptor proxy::socket_there() const {
     return s;
 }
 
-// In the name of who opened it; not valid: it cannot be reached (errno).
+// Connects to `to` from the address of the opener. The descriptor is not valid if that cannot be
+// reached (errno).
 descriptor proxy::connect(const sockaddr_in& from, const sockaddr_in& to) const {
     descriptor s = socket_there();
     if (!s.valid()) return s;

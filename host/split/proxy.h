@@ -61,8 +61,8 @@ public:
 
     int fd() const { return epoll_.get(); }  // readable: there is something to do
     void work();                             // whatever there is to do, without waiting
-    // When to call work() although fd() is not readable: it could not listen, and nothing will end
-    // that would give room. Negative: never.
+    // Time after which to call work() although fd() is not readable, because the proxy could not
+    // listen and has no connection whose end would give room. Negative: never.
     std::chrono::milliseconds patience() const;
     proxy_counts counts() const;
 

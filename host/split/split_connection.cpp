@@ -27,8 +27,8 @@ split_connection::split_connection(descriptor opener, descriptor other, std::siz
     close_as_reset(true);
 }
 
-// Whatever closes a socket with nothing to linger for resets it, also the end of this process: what
-// was cut off must not look like what came to its end.
+// Has a close of the sockets reset the connections (SO_LINGER of 0 s), also at the end of this
+// process: a connection that was cut off must not look like one that has ended.
 void split_connection::close_as_reset(bool on) const {
     const linger l{.l_onoff = on ? 1 : 0, .l_linger = 0};
     for (const auto* s : {&opener_, &other_})

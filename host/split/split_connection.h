@@ -41,7 +41,8 @@ public:
     // The events to watch for at the socket (EPOLLIN, EPOLLOUT); 0: none, until the other side has
     // moved.
     std::uint32_t waits_for(side s) const;
-    // It has been closed both ways: epoll tells that again and again, whatever is waited for.
+    // Whether the socket has been closed both ways; epoll reports that again and again, whatever is
+    // waited for.
     bool hung_up(side s) const { return hung_up_[static_cast<std::size_t>(s)]; }
     // Something happened to a socket (epoll's events).
     void on_ready(side s, std::uint32_t events);
@@ -50,10 +51,10 @@ public:
     state now() const { return state_; }
     bool over() const { return state_ >= state::ended; }
 
-    // It cannot go on, for a reason of the proxy's: both ends are reset.
+    // Resets both ends, because the proxy cannot go on.
     void abandon() { give_up(state_ == state::connecting ? state::not_reached : state::reset); }
 
-    // By who sent: 0 the opener.
+    // Counts of what this side has sent.
     way_counts counts(side sender) const;
 
 private:

@@ -13,7 +13,8 @@
 
 namespace wip::host {
 
-// From the groups of settings that macd and the emulator have: link, uplink, wired network.
+// Configurations from the groups of settings that macd and the emulator have: link, uplink, wired
+// network.
 link_config link_from(const config::link_settings& v, std::uint64_t seed);
 uplink_config uplink_from(const config::uplink_settings& v, std::uint64_t seed);
 std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(

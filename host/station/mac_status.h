@@ -24,7 +24,7 @@ void fill_terminal(const terminal_statistics& s, openwip::control::MacStatus& st
 // The terminal's end of the downlink but for `delivered`, which its interface counts.
 void fill_downlink_received(const terminal_statistics& s, openwip::control::Direction& d);
 
-// The terminal's end of the uplink. `unsent`: left the line, but nobody was there to take it.
+// The terminal's end of the uplink. `unsent`: left the line while there was no peer.
 void fill_uplink_sent(const uplink_statistics& s, const packets_bytes& unsent,
                       openwip::control::MacStatus& status);
 

@@ -12,8 +12,8 @@ namespace wip::host {
 
 void write_reports(const delivery_log& log, wire_sn decided_before, std::uint64_t watch,
                    openwip::uplink::PacketReports& out);
-// Nothing from a socket is trusted: nullptr when all is well, else what is not. `now`: slot of the
-// message.
+// Checks and reads reports that came from a socket. Returns nullptr if all are valid, else what is
+// wrong. `now`: slot of the message.
 const char* read_reports(const openwip::uplink::PacketReports& in, slot now,
                          std::vector<packet_report>& out);
 

@@ -18,7 +18,8 @@ public:
     // A new watch: nothing skipped, a second's worth may come at once.
     void begin();
     void add(const packet_record& r, int user);
-    // Once a slot; publishes when it is time. `skipped`: by the journals so far.
+    // Called once in each slot; publishes when it is time. `skipped`: packets skipped by the
+    // journals so far.
     void slot_done(slot now, std::uint64_t skipped, telemetry_port& out);
     // Publishes what waits.
     void flush(slot now, std::uint64_t skipped, telemetry_port& out);

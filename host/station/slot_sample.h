@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Topic `slot`: what happened in the 25 bins of one slot, as each end knows it. The base station's
-// sample is about a slot whose loop is closed (its outcome is what was acknowledged), so it comes
-// a loop later than the slot; `slot` of the message says which one it is about.
+// sample is about a slot whose feedback has come or is missing (its outcome is what was
+// acknowledged), so it comes a retransmission delay after the slot; `slot` of the message says
+// which one it is about.
 #pragma once
 
 #include "link/slot_record.h"
@@ -10,11 +11,11 @@
 
 namespace wip::host {
 
-// In `user`: the bin was given to nobody.
+// Value in `user` of a bin that has no terminal.
 inline constexpr char no_user = static_cast<char>(255);
 
 // `outcome`: good = acknowledged, bad = not acknowledged, unknown = the terminal did not say, or
-// did not decode the grant. `user` is left empty: it is set by who shares out the bins.
+// did not decode the grant. `user` is left empty: the caller that shares out the bins sets it.
 void fill_sample(const slot_record& record, openwip::telemetry::SlotSample& sample);
 
 // `horizon`: slots ahead of the report that its predictions are for; 0: not known.

@@ -45,7 +45,7 @@ public:
         back_.offer(packet, now_ns);
     }
 
-    // When the next packet leaves; no_next when there is none.
+    // Time at which the next packet leaves; no_next when there is none.
     static constexpr std::int64_t no_next = packet_link::never;
     std::int64_t next_due() const { return std::min(forward_.next_wakeup(), back_.next_wakeup()); }
     // Calls write(side, packet, due_ns) for packets that leave from now on.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // wip_tcpl: a line with residual bit errors between two network interfaces, and the relay for
 // damaged TCP segments behind it (docs/explanation/corrupt-delivery.md), in real time: one thread
-// that sleeps until the next packet leaves, one comes, or somebody asks. Start order as in macd:
+// that sleeps until the next packet leaves, one comes, or a request does. Start order as in macd:
 // configuration, interfaces, sockets, then privileges are given up, and only then anything is read
 // from outside.
 #include <spdlog/spdlog.h>
@@ -36,7 +36,7 @@ using openwip::control::Reply;
 using openwip::control::Request;
 
 constexpr int read_batch = 64;
-// When no packet is on its way; ppoll(2) takes no time without an end as a number.
+// Longest sleep, when no packet is on its way. ppoll(2) has no number for a sleep without an end.
 constexpr std::int64_t longest_sleep_ns = 1'000'000'000;
 
 struct path_end {
@@ -74,7 +74,7 @@ public:
 
     // Paths of the ipc sockets bound here, to hand over to the user that the process becomes.
     std::vector<std::string> bound_paths() const { return {peer::socket_path(control_endpoint)}; }
-    // Until something ends it; returns the exit code.
+    // Runs until something ends it; returns the exit code.
     int run(int signal_fd, bool at_realtime) {
         realtime_priority = at_realtime;
         host::poll_set watched;
@@ -147,7 +147,7 @@ private:
 int run(config::settings& settings, const virtual_time::run_config& kernel) {
     const tcpl_config config = translate(settings);
     const bool in_virtual_time = !kernel.kernel.empty();
-    // That needs no rights: whoever is not root stays who he is.
+    // Virtual time needs no rights, so a user other than root is kept.
     const bool stays = in_virtual_time && ::geteuid() != 0;
     const host::privileged_start start(settings, stays ? std::string() : config.user);
     if (in_virtual_time) {

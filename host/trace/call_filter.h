@@ -6,9 +6,10 @@
 
 namespace wip::trace {
 
-// From now on every thread of this process has the calls of reading_calls.tsv and no other: these
-// fail with EPERM. It cannot be undone. no_new_privs has to be set. Where the kernel has no filters
-// (and in QEMU's user mode) nothing happens. Throws machine_error.
+// Installs a filter: from now on every thread of this process has the system calls of
+// reading_calls.tsv and no others, which fail with EPERM. It cannot be undone. no_new_privs has to
+// be set. Where the kernel has no filters (and in QEMU's user mode) nothing happens. Throws
+// machine_error.
 void allow_reading_calls_only();
 
 }  // namespace wip::trace

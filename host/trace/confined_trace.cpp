@@ -76,7 +76,7 @@ int opened(const std::string& file) {
     fail(file, "is not an HDF5 file; valid: an SNR trace");
 }
 
-// Nobody changes it while it is read, the child included.
+// A copy of the file that nothing can change while it is read, not even the child.
 int sealed_copy(const std::string& file) {
     const descriptor from(opened(file));
     struct stat info {};
@@ -112,7 +112,7 @@ void limit(__rlimit_resource what, rlim_t most) {
     ::setrlimit(what, &now);
 }
 
-// All of it, by as many calls as it takes; false at an error.
+// Writes all bytes, by as many calls as that takes; false at an error.
 bool write_all(int fd, const void* data, std::size_t size) {
     for (const char* at = static_cast<const char*>(data); size > 0;) {
         const ssize_t n = ::write(fd, at, size);
@@ -128,7 +128,7 @@ void confine(int copy, int answer, const std::optional<os::account>& user, pid_t
     for (const int s : {SIGSEGV, SIGBUS, SIGABRT, SIGPIPE, SIGTERM, SIGXCPU}) ::signal(s, SIG_DFL);
     const int null = ::open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
-    // Out of the way of the two numbers first.
+    // The descriptors are first moved away from the two numbers that they are to get.
     const int high_copy = ::fcntl(copy, F_DUPFD, 10), high_answer = ::fcntl(answer, F_DUPFD, 10);
     ::dup2(high_copy, copy_fd);
     ::dup2(high_answer, answer_fd);
@@ -237,15 +237,15 @@ private:
     int status_ = 0;
 };
 
-// Reads the child's messages. The reader is root, and somebody may want to stop it.
+// Reads the child's messages. The reader is root, and must be stoppable by a signal.
 class answers {
 public:
     answers(int fd, const std::string& file, std::chrono::milliseconds patience)
         : fd_(fd), file_(file), patience_(patience), end_(clock::now() + patience) {}
-    // Whoever takes the rows has waited no longer than this for each of them.
+    // Begins the time to wait for the next rows anew.
     void wait_anew() { end_ = clock::now() + patience_; }
 
-    // All of it; false at an error or the end.
+    // Reads `size` bytes; false at an error or the end.
     bool read(void* data, std::size_t size) {
         for (char* at = static_cast<char*>(data); size > 0;) {
             wait();
@@ -335,8 +335,8 @@ public:
         if (!follows() || !take(snr) || (predicted != nullptr && !take(*predicted))) damaged();
     }
 
-    // After all rows. Throws error: the child was ended by a signal, or says that it found
-    // something.
+    // Ends the reading after all rows. Throws `error` if the child was ended by a signal or reports
+    // an error.
     void finish() {
         follows();
         if (!message_.empty() || reading_->end() != 0) damaged();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // An SNR trace read by a process that has nothing to lose. A trace is a file from anywhere, its
 // reader is libhdf5, and of 88,523 mutated files 39 made libhdf5 read or write beyond its memory.
-// Emulator, medium and fader begin as root; so they open the file (with the rights of whoever
+// Emulator, medium and fader begin as root; so they open the file (with the rights of the user who
 // started them) and leave the reading to a child:
 //
 //   parent  opens the file, copies its bytes to a sealed memory file, forks, and takes rows of
-//           numbers from a pipe: their number is bounded (most_played_slots), and whoever plays
-//           them checks each once more (trace_channel, trace_filter). It waits as long as
+//           numbers from a pipe: their number is bounded (most_played_slots), and the channel
+//           checks each once more (trace_channel, trace_filter). It waits as long as
 //           `patience`, or until a signal is handled
 //   child   has no other descriptor, becomes `user`, may open, write and start nothing and take no
 //           more than data_limit of memory and cpu_limit_s of the processor, has no system call but
@@ -48,8 +48,9 @@ std::string reading_account();
 confined_trace read_confined(const std::string& file, const std::string& user,
                              std::chrono::milliseconds patience = std::chrono::seconds{90});
 
-// The same of a trace of any length, for whoever takes it piece by piece (wip_channel): as much as
-// the child has memory for. The file is not copied: what changes meanwhile brings down the child.
+// The same of a trace of any length, for a caller that takes it piece by piece (wip_channel): as
+// much as the child has memory for. The file is not copied: what changes meanwhile brings down the
+// child.
 class confined_reader {
 public:
     confined_reader(const std::string& file, const std::string& user);  // throws error

@@ -48,8 +48,8 @@ struct trace_info {
     std::optional<prediction_info> prediction{};
 };
 
-// Writes a file without a name and gives it one when finished: whoever ends earlier, even killed,
-// leaves nothing behind.
+// Writes a file without a name and gives it one when finished: a program that ends earlier, even by
+// a kill, leaves nothing behind.
 class writer {
 public:
     writer(const std::string& file, const trace_info& info);  // throws error

@@ -68,8 +68,8 @@ struct writer::impl {
     }
 
     // HDF5 wants a name to open, and gets that of a descriptor. The file itself loses its name at
-    // once, so that whoever is killed leaves nothing behind; what is complete is copied to a file
-    // that gets the final name.
+    // once, so that a program that is killed leaves nothing behind; what is complete is copied to a
+    // file that gets the final name.
     void open() {
         const os::output_file beside(name);
         std::string made;
@@ -83,7 +83,8 @@ struct writer::impl {
         file = {H5Fcreate(("/proc/self/fd/" + std::to_string(fd)).c_str(), H5F_ACC_TRUNC,
                           H5P_DEFAULT, H5P_DEFAULT),
                 H5Fclose};
-        // Not before: HDF5 looks for the name behind the descriptor as it opens the file.
+        // The name is removed only now: HDF5 looks for the name behind the descriptor as it opens
+        // the file.
         if (fd >= 0 && !made.empty()) ::unlink(made.c_str());
         if (!file) not_written();
     }

@@ -107,11 +107,11 @@ bool write_ipv6_knob(const std::string& name, const char* knob, const char* valu
     return out.good();
 }
 
-// Before the interface is up. The kernel joins a group for each interface when it is made, and
-// where IPv6 is forwarded that of all routers, which it reports (MLD) when the interface comes up.
-// Without IFF_MULTICAST it does not join that one, neither now nor when forwarding is switched on
-// later; but what was joined while the interface was made stays. An MTU below IPv6's least takes
-// IPv6 off the interface, and the true one brings it back anew.
+// Keeps the interface out of multicast groups; called before it is up. The kernel joins a group for
+// each interface when it is made, and where IPv6 is forwarded that of all routers, which it reports
+// (MLD) when the interface comes up. Without IFF_MULTICAST it does not join that one, neither now
+// nor when forwarding is switched on later; but what was joined while the interface was made stays.
+// An MTU below IPv6's least takes IPv6 off the interface, and the true one brings it back anew.
 void join_no_groups(const socket_fd& control, const std::string& name) {
     const std::string what = "tun.name = " + name;
     ifreq r = request_for(name);
@@ -123,8 +123,8 @@ void join_no_groups(const socket_fd& control, const std::string& name) {
     control.call(SIOCSIFMTU, &r, what);
 }
 
-// /proc/net shows the namespace of whoever opens it, unlike a /sys that was mounted elsewhere; the
-// open file stays with that namespace.
+// /proc/net shows the namespace of the process that opens it, unlike a /sys that was mounted
+// elsewhere; the open file stays with that namespace.
 std::uint64_t transmit_drops(int counts, const std::string& name) {
     std::string text;
     std::array<char, 4096> piece{};  // a read gives a part, of however many interfaces

@@ -35,7 +35,7 @@ struct tun_settings {
 // Empty when valid, else what would be valid.
 std::string check_interface_name(std::string_view name);
 std::string check_interface_address(std::string_view address);
-// That of a setting tun.address6: an IPv6 address, or "none".
+// The same for the setting tun.address6, an IPv6 address or "none".
 std::string check_interface_address6(std::string_view address);
 inline std::string address6_of(const std::string& setting) {
     return setting == "none" ? std::string() : setting;

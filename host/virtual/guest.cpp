@@ -54,7 +54,7 @@ public:
     }
     int in() const { return ends_[1]; }
     void tell(const json& line) const { write_text(flow::text_of(line) + "\n"); }
-    // An empty line: whoever reads has all that was reported before.
+    // Writes an empty line, at which a reader has everything that was reported before.
     void tell_end() const { write_text("\n"); }
     std::FILE* reader() const {
         std::FILE* f = ::fdopen(ends_[0], "r");
@@ -323,7 +323,7 @@ void start_process(const flow::flow& f, const result_lines& results,
     ::_exit(1);
 }
 
-// A process for each end; how many tell something.
+// Starts a process for each end; returns how many of them report a result.
 int start_flow(const network& net, const flow::plan& p, const flow::flow& f,
                const result_lines& results) {
     if (f.kind == "program") {
@@ -387,7 +387,7 @@ void do_plan() {
         results.tell_end();
     });
     std::fputs("{\"whole\": true}\n", out);
-    // Where the disk of the host is full, fsync() alone says so.
+    // If the disk of the host is full, only fsync() fails.
     if (std::fflush(out) != 0 || std::ferror(out) != 0 || ::fsync(::fileno(out)) != 0 ||
         std::fclose(out) != 0)
         fail("result");

@@ -103,7 +103,7 @@ void linux_guest::start(const guest_config& config) {
     sigset_t none;
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    // Where the host puts its heap is how much memory it has.
+    // The address of the heap limits how much memory the kernel has, so it must not be random.
     ::personality(ADDR_NO_RANDOMIZE);
     if (::getppid() != parent || ::chdir(config.folder.c_str()) != 0 || ::dup2(in, 0) < 0 ||
         ::dup2(log, 1) < 0 || ::dup2(log, 2) < 0)
@@ -149,8 +149,8 @@ void linux_guest::run_until_it_waits() {
     steady_clock::duration silent{};
     auto looked = steady_clock::now();
     while (clock_.running() && !clock_.ended()) {
-        // Its end, and what an interface may still have to say, are seen where the clock has no
-        // messages any more, too.
+        // The end of the kernel and messages of its interfaces have to be noticed even if the clock
+        // has no more messages.
         const bool by_word = clock_.by_word();
         if (by_word && clock_.hear_word()) break;
         const bool any = take_messages(by_word ? 0 : 1000);

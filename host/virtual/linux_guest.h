@@ -4,8 +4,8 @@
 // takes 256 ns), and waits for its next timer or for a packet. Its root file system is a folder of
 // the host, its network interfaces are eth0, eth1, ...
 //
-// Nothing of the host enters but that folder: clocks, random numbers and interrupts come from here,
-// and all paths that it is told are relative, so the same folder gives the same packets.
+// Nothing of the host enters but that folder: clocks, random numbers and interrupts come from this
+// class, and all paths that it gets are relative, so the same folder gives the same packets.
 #pragma once
 
 #include <sys/types.h>

@@ -27,9 +27,9 @@ public:
     void attach(int fd);
     int fd() const { return fd_; }
     bool attached() const { return fd_ >= 0; }
-    // It is running (or starting), and nobody else may.
+    // Whether the kernel is running or starting; nothing else may run then.
     bool running() const { return running_; }
-    // It has ended.
+    // Whether the kernel has ended.
     bool ended() const { return ended_; }
 
     // A message of the kernel, which is waited for.
@@ -49,9 +49,9 @@ public:
     bool take_kick(int device, int queue);
     void call(int device, int queue);
 
-    // As far as it has told; of a running kernel the time of its last word to a device.
+    // The kernel's time as last reported; while it runs, the time of its last message to a device.
     std::int64_t now() const;
-    // When it wants to run; packet_link's never: not before it is told something.
+    // The time at which the kernel wants to run; packet_link::never: only after a message or call.
     std::int64_t wakeup() const;
 
 private:

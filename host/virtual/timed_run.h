@@ -40,11 +40,11 @@ public:
 
     // `look`: every 10 ms from then on, and whenever else the run stops.
     void watch(std::function<void()> look) { look_ = std::move(look); }
-    // Until then, whether the traffic is over or not.
+    // Goes to this time, whether the traffic is over or not.
     void go_through(std::int64_t ns) {
         while (now() < ns) step_to(look_ ? std::min(now() + look_every_ns, ns) : ns);
     }
-    // Until then, or until the traffic is over.
+    // Goes to this time, or until the traffic is over.
     void go_on(std::int64_t ns) {
         while (now() < ns && !over()) step_to(std::min(now() + look_every_ns, ns));
     }
@@ -68,9 +68,9 @@ private:
     }
 
     std::function<void()> look_;
-    // Between two looks whether the traffic has come to its end.
+    // Interval at which to check whether the traffic is over.
     static constexpr std::int64_t look_every_ns = 10'000'000;
-    // After that: everything is there, or was given up, long before.
+    // Longest drain after the traffic: everything has arrived or was given up long before.
     static constexpr std::int64_t longest_drain_ns = 60'000'000'000;
 };
 

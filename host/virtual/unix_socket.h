@@ -15,8 +15,8 @@ int listen_at(const std::string& path);
 int accept_from(int listener);
 bool send(int fd, const void* data, std::size_t size, const int* fds = nullptr,
           std::size_t nof_fds = 0);
-// So many bytes; false: they do not come. Descriptors that come with them are appended to `fds`, or
-// closed.
+// Receives `size` bytes; false: they do not come. Descriptors that come with them are appended to
+// `fds`, or closed.
 bool receive(int fd, void* data, std::size_t size, std::vector<int>* fds = nullptr);
 
 }  // namespace wip::virtual_time::unix_socket

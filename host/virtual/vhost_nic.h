@@ -33,7 +33,7 @@ public:
     bool serve();
     // A packet for the kernel: 0, or why not (ENETDOWN, ENOBUFS, EMSGSIZE).
     int give(std::span<const std::uint8_t> packet);
-    // The kernel has said all that it has to say; what comes are packets.
+    // Whether the kernel has sent its whole configuration; what follows are packets.
     bool ready() const { return queues_[transmit].ready(); }
     // Takes what the kernel has put into its queue.
     void take_sent();

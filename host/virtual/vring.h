@@ -52,7 +52,7 @@ public:
     };
     bool take(const guest_memory& memory, bool writable, buffer& out);
     void give_back(const buffer& b, std::uint32_t written);
-    // The guest wants to be told of what was given back.
+    // Whether the guest wants an interrupt for buffers that were given back.
     bool wants_call() const;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Virtual time: one integer, moved on by whoever wants to do something next. A participant is a
-// packet link, or something that goes on by itself (a Linux kernel). A step is
+// Virtual time: one integer, moved on to the next time at which a participant has something to do.
+// A participant is a packet link, or something that goes on by itself (a Linux kernel). A step is
 //
 //   t = the earliest next_wakeup() of all; the first one that wants t gets advance(t)
 //
@@ -28,9 +28,10 @@ public:
     participant& operator=(const participant&) = delete;
     virtual ~participant() = default;
 
-    // When it wants to do something; never: only when it is given something.
+    // Time at which the participant has something to do; never: only when it is given something.
     virtual std::int64_t next_wakeup() const = 0;
-    // All of now_ns. Returns now_ns, or until when it has gone on by itself.
+    // Carries out everything that is due at now_ns. Returns now_ns, or the time to which it has
+    // gone on by itself.
     virtual std::int64_t advance(std::int64_t now_ns) = 0;
 };
 
@@ -50,7 +51,7 @@ private:
 
 class calendar {
 public:
-    // They outlive it.
+    // Adds a participant, which has to outlive the calendar.
     void add(participant& p) { all_.push_back(&p); }
 
     std::int64_t now() const { return now_; }

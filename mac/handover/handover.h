@@ -54,14 +54,14 @@ public:
     // Moves the terminals, now or when the handover that is under way is over. Nothing happens if
     // they are there.
     void go_to(const place& to, std::int64_t now_ns);
-    // From the next handover on.
+    // Setters that apply from the next handover on.
     void set_buffering(buffering keep) { keep_ = keep; }
     void set_delay(double seconds);
 
     const std::vector<network>& networks() const { return config_.networks; }
-    // Where the terminals are; during a handover where they were.
+    // The place of the terminals; during a handover the former one.
     const place& here() const { return here_; }
-    // Where they are or will be.
+    // The place of the terminals; during a handover the new one.
     const place& destination() const;
     bool is_handing_over() const { return ends_ns_ != packet_link::never; }
     // The latest handovers, the last one at the end.

@@ -87,7 +87,7 @@ std::vector<std::vector<std::vector<double>>> state_chains_of(const std::vector<
 void check_network_chain(const handover_config& c);
 void check_state_chains(const handover_config& c);
 
-// As place_of() reads it.
+// The text that place_of() reads as this place.
 std::string text_of(const place& where, const std::vector<network>& networks);
 
 }  // namespace wip::hetnet

@@ -232,7 +232,7 @@ void packet_journal::fill_retransmissions(const packet_track& p, const packet_re
             s.each.push_back(sent.air);
         e = sent.previous;
     }
-    // So many retransmissions of others followed that those of this one are no longer known.
+    // So many retransmissions of other frames followed that those of this one are no longer known.
     if (s.each.empty() && w.complete > p.last_air) s.each.push_back(w.complete);
     std::ranges::reverse(s.each);
     std::int64_t from = end_of(p.last_air);

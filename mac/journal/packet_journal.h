@@ -54,7 +54,7 @@ public:
     void end();  // open packets count as skipped
     std::int64_t now() const { return now_; }
     std::int64_t wired() const { return wired_; }
-    // When and as what a packet came.
+    // The number of a packet and the times at which it came.
     struct arrival {
         std::uint64_t number = 0;
         std::int64_t at_ns = 0, wired_ns = 0;
@@ -67,7 +67,7 @@ public:
     void on_came() {
         if (store_) ++count_.in;
     }
-    // It leaves the queue as SDU n.
+    // The packet leaves the queue as SDU n.
     void on_accepted(sdu_number n, const arrival& came, std::span<const std::uint8_t> packet,
                      const queue_outcome& queue);
     void on_refused(std::uint64_t number, std::span<const std::uint8_t> packet, const char* why);

@@ -35,13 +35,13 @@ struct packet_record {
     std::uint32_t bytes = 0;
     flow_fields flow;
     bool uplink = false;
-    // On the way between the link and its interface (emulator): before it arrived; of the uplink
+    // Time between the interface and the link (emulator): before the packet arrived; of the uplink
     // after it left.
     std::int64_t wired_ns = 0;
     std::int64_t arrived_ns = 0, left_ns = 0;
     packet_parts parts;  // their sum is left - arrived
-    // For each frame with a part of the packet, in order: how often the frame was sent again. A
-    // frame that was cut into pieces counts as its most repeated piece.
+    // The number of retransmissions of each frame with a part of the packet, in order. A frame that
+    // was cut into pieces counts as its most repeated piece.
     std::span<const std::uint8_t> retransmissions;
     // The retransmissions that the packet waited for after its last part had been sent: of the
     // frame that came last, from the end of one transmission to the end of the next. Together they

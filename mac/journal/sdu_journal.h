@@ -26,21 +26,22 @@ namespace wip {
 class sdu_journal {
 public:
     using take_fn = std::function<void(const packet_record&)>;
-    // PDUs are told with numbers below `numbers`; 0: with none. So many of them are remembered.
+    // Numbers of PDUs are reported modulo `numbers`; 0: not at all. `remembered`: PDUs that are
+    // kept.
     explicit sdu_journal(take_fn take, int numbers, bool uplink = false,
                          std::size_t remembered = 4096)
         : take_(std::move(take)), numbers_(numbers), uplink_(uplink), pdus_(remembered) {}
 
-    // In the order of their ids, which have no gaps.
+    // An SDU was offered. Called in the order of the ids, which have no gaps.
     void offered(std::uint64_t id, std::span<const std::uint8_t> packet, std::int64_t now_ns);
     void entered(std::uint64_t id, std::int64_t now_ns);  // the RLC, the access point's queue
     // Its last PDU is being made, in the interval that begins now, or has left that queue.
     void placed(std::uint64_t id, std::int64_t first_sn, std::int64_t last_sn, std::int64_t now_ns);
-    // From a relay: with a further PDU, its last so far.
+    // A relay has sent a further PDU of the SDU, its last so far.
     void went_on(std::uint64_t id, std::int64_t last_sn);
     void sent(std::int64_t sn, bool again, std::int64_t start_ns, std::int64_t there_ns, bool lost);
-    // Handed out, with so much of wired network behind it, or dropped with a reason. What comes
-    // later says nothing any more.
+    // The SDU was handed out, `behind_ns` before the end of the wired network, or dropped with a
+    // reason. Later calls for it have no effect.
     void left(std::uint64_t id, std::int64_t now_ns, const char* dropped = "",
               std::int64_t behind_ns = 0);
 

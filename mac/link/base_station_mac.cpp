@@ -471,7 +471,7 @@ void base_station_mac::state::refresh_statistics() {
 // Everything that was to be heard before slot `air` is planned. The delay is the present one, so a
 // change of it needs nothing else: after a longer one no slot is due until the oldest outstanding
 // one has waited that long; after a shorter one several are due at once, in order, each with its
-// feedback, which has come or counts as missing. `history_slots` holds the longest loop.
+// feedback, which has come or counts as missing. `history_slots` is more than the longest delay.
 void base_station_mac::state::advance(slot air) {
     const std::int64_t delay = config.retransmission_delay_slots;
     if (!started) {

@@ -10,9 +10,9 @@
 //   plan(air, bins)            the same, in these bins: another has shared them out, after
 //                              look(air) (link/cell_scheduler.h)
 //
-// Feedback for slot j may be handed over early (the emulated uplink knows its arrival time); the
-// loop holds it until plan(j + retransmission_delay). A slot whose feedback has not come by then
-// counts as not received.
+// Feedback for slot j may be handed over early (the emulated uplink knows its arrival time); it is
+// held until plan(j + retransmission_delay). A slot whose feedback has not come by then counts as
+// not received.
 #pragma once
 
 #include <cstdint>
@@ -66,15 +66,15 @@ public:
     // as the constructor does.
     void reconfigure(const link_config& config);
 
-    // From the next plan on: who shares out the bins instead of `allocation` in plan(air), and who
-    // chooses the modulation instead of the switch table; nullptr: none. They stay with the caller,
-    // and know this terminal by its number.
+    // Sets the rules that from the next plan on share out the bins instead of `allocation` in
+    // plan(air), and choose the modulation instead of the switch table; nullptr: none. The caller
+    // keeps the objects, which know this terminal by its number.
     void use(scheduler_port* own_scheduler, const openwip_cell& cell);
     void use(adaptation_port* own_adaptation, int user = 0);
 
     const base_statistics& statistics() const;
-    // The record of a slot that was planned not more than 60 slots ago; its `air` tells whether the
-    // record is still kept.
+    // The record of a slot that was planned not more than 60 slots ago; its `air` is another slot
+    // if the record is no longer kept.
     const slot_record& record(slot air) const;
     // The last slot up to which every frame is acknowledged or failed.
     slot resolved() const;
@@ -83,7 +83,7 @@ public:
     // nullptr, takes its place.
     void follow_packets(packet_journal* journal);
 
-    // Nothing queued, nothing outstanding: every packet has been sent or dropped.
+    // Whether nothing is queued or outstanding: every packet has been sent or dropped.
     bool idle() const;
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The downlink of a cell with several terminals: every user has a base_station_mac of its own
-// (queue, window, feedback, loop); the scheduler shares out the bins of each slot and lets each MAC
-// plan in its bins. Sans-I/O like them, and no bin is ever given to two.
+// (queue, window, feedback, retransmission delay); the scheduler shares out the bins of each slot
+// and lets each MAC plan in its bins. Sans-I/O like them, and no bin is ever given to two.
 //
 //   on_sdu(user, packet, now), on_feedback(user, feedback)    passed on to the user's MAC
 //   plan(air)                                                 one plan for each user
@@ -45,7 +45,7 @@ namespace wip {
 
 enum class scheduling_kind : std::uint8_t { fixed, best, round_robin, max_rate, proportional_fair };
 
-// As in YAML and on the command line: "static", "best", ...
+// The names in YAML and on the command line.
 inline constexpr std::array<std::string_view, 5> scheduling_names{"static", "best", "round_robin",
                                                                   "max_rate", "proportional_fair"};
 std::optional<scheduling_kind> scheduling_of(std::string_view name);
@@ -73,11 +73,11 @@ public:
     // Follows the packets of one user, as base_station_mac::follow_packets does.
     void follow_packets(int user, packet_journal* journal);
 
-    // From the next slot on, instead of `scheduling` and of the switch table; nullptr: none. They
-    // stay with the caller.
+    // Sets rules of the user's own, which from the next slot on take the place of `scheduling` and
+    // of the switch table; nullptr: none. The caller keeps the objects.
     void use(scheduler_port* own_scheduler, adaptation_port* own_adaptation);
 
-    // At run time: all but the users and the profile.
+    // Changes the configuration at run time, except the users and the profile.
     void reconfigure(const cell_config& config);
 
     const base_station_mac& user(int u) const { return users_.at(static_cast<std::size_t>(u)).mac; }

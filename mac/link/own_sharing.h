@@ -13,7 +13,7 @@
 
 namespace wip {
 
-// The cell as a rule of the user's own is told of it when it is made.
+// The description of the cell that a rule of the user's own gets when it is made.
 openwip_cell cell_of(const link_config& link, int users, int averaging_slots);
 
 class own_sharing {
@@ -21,7 +21,8 @@ public:
     // Both stay with the caller for as long as this is used.
     own_sharing(scheduler_port& scheduler, const openwip_cell& cell);
 
-    // Before share(): a user in this slot, and the payload bits that it has acknowledged so far.
+    // Describes a user in this slot, before share(): and the payload bits that it has acknowledged
+    // so far.
     void show(int user, const scheduling_view& view, std::uint64_t acknowledged_bits,
               const link_config& link);
     // Bins of a user: bit b is bin b. Valid until the next call.

@@ -24,7 +24,8 @@ void retransmission_planner::plan(std::span<const arq_unit> waiting,
     rest_.clear();
     used_ = 0;
     cuts_ = 0;
-    // By rate, bins of one rate in their order: counted, for a general sort would allocate.
+    // Sorts by rate, bins of one rate in their order. This is a counting sort, since
+    // std::stable_sort would allocate.
     std::array<std::uint8_t, max_bits_per_symbol + 2> first{};
     for (const rated_bin& b : bins) ++first[b.rate + 1U];
     for (std::size_t k = 1; k < first.size(); ++k)

@@ -21,8 +21,8 @@ struct slot_record {
     bool predicted = false;                          // there was a prediction
     std::uint32_t queued_packets = 0;                // not wholly sent once, after planning
     std::uint64_t queued_bytes = 0;                  // of these packets
-    // Known when the slot is resolved: a loop later.
-    bool heard = false;              // the terminal decoded the grant, and said so in time
+    // Known when the slot is resolved, a retransmission delay later.
+    bool heard = false;              // the terminal decoded the grant, and reported it in time
     std::uint32_t acknowledged = 0;  // bit b: bin b
 };
 

@@ -32,7 +32,7 @@ public:
     // Throws std::invalid_argument.
     explicit symbol_error(int bits_per_symbol, eight_points eight = eight_points::star);
     double rate(double snr) const;  // linear SNR >= 0
-    // That all symbols of a bin are right.
+    // Probability that all symbols of a bin are right.
     double frame_ok(double snr) const;
 
 private:

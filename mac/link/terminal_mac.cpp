@@ -58,8 +58,9 @@ void terminal_mac::state::start_at(const slot_grant& g) {
 // Places the grant on the unwrapped SN axis. The base station sends at most 25 new frames a slot,
 // and while it does not hear us stops after `most_blind_frames`: so however long we heard nothing,
 // the SN is not ambiguous, and what is held here is still what the base station believes it to be.
-// A grant without frames may be a quiet one (types/grant.h), of before those that were not sent.
-// False when the grant cannot be true: it goes on further than that, or back behind its own edge.
+// A grant without frames may be a quiet one (types/grant.h), whose SN is from before frames that
+// were not sent. False when the grant cannot be true: it goes on further than that, or back behind
+// its own edge.
 bool terminal_mac::state::take_grant(const slot_report& r) {
     const slot_grant& g = r.grant;
     if (!started) {
@@ -139,7 +140,8 @@ std::uint32_t terminal_mac::state::take_frames(const slot_report& r) {
                 ++statistics.frames_bad;
                 break;
         }
-        // Also when this copy was bad but an earlier one was not, and its ACK was lost.
+        // The ACK is set even if this copy was bad: an earlier one may have been good, whose ACK
+        // was lost.
         if (frames.has(u)) ack |= 1U << b;
     }
     return ack;

@@ -78,7 +78,7 @@ public:
     virtual void advance(std::int64_t now_ns) = 0;
     virtual std::int64_t next_wakeup() const = 0;
     virtual link_sums sums() const = 0;
-    // Nothing is queued.
+    // Whether nothing is queued.
     virtual bool idle() const = 0;
 
 protected:

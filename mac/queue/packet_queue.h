@@ -47,7 +47,8 @@ public:
     std::size_t look(std::span<std::size_t> bytes) const { return discipline_->look(bytes); }
     std::int64_t first_arrival_ns() const { return discipline_->first_arrival_ns(); }
 
-    // From now on; the packets that wait stay. Throws as queue_config::check() does.
+    // Changes the configuration from now on; the packets that wait stay. Throws as
+    // queue_config::check() does.
     void reconfigure(const queue_config& config);
     const queue_config& config() const { return config_; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Delay injection (delay_rule.h) as a stage on the way of acknowledgements, a packet link itself:
-// at an access point on the way to the mobile sender (the text), or from the mobile receiver of a
-// downlink flow to the wired network (its future work).
+// at an access point on the way to the mobile sender (the literature), or from the mobile receiver
+// of a downlink flow to the wired network (its future work).
 //
 // Held are pure acknowledgements of TCP flows, known by addresses and ports, that echo a timestamp:
 // the first of a hold waits for D, those that come meanwhile leave with it, in order. The
@@ -38,9 +38,9 @@ public:
     link_sums sums() const override { return {in_, delivered_, queued_, {}}; }
     bool idle() const override { return waiting_.empty(); }
 
-    // All that is held leaves.
+    // Releases all packets that are held.
     void flush(std::int64_t now_ns);
-    // Flows start anew. Throws as check() does.
+    // Changes the configuration and forgets all flows. Throws as check() does.
     void reconfigure(const delay_injection_config& config, std::int64_t now_ns);
 
     struct statistics {
@@ -89,7 +89,7 @@ private:
     static std::optional<segment> read(std::span<const std::uint8_t> packet);
     flow& open(const flow_key& key, std::int64_t now_ns);
     void release(flow& f, std::int64_t now_ns);
-    // When the packet leaves.
+    // Time at which the packet leaves.
     std::int64_t evaluate(const segment& s, std::int64_t now_ns);
     std::int64_t sample(flow& f, std::int64_t now_ns, std::uint32_t echo);
 

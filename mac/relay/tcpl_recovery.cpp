@@ -27,7 +27,7 @@ void write32(std::span<std::uint8_t> b, std::size_t at, std::uint32_t v) {
     write16(b, at + 2, static_cast<std::uint16_t>(v));
 }
 
-// Over pseudo-header and segment; 0xffff when the checksum in it is right.
+// The sum over pseudo-header and segment; 0xffff when the checksum in it is right.
 std::uint32_t segment_sum(bytes packet, std::size_t ip_bytes) {
     const bytes segment = packet.subspan(ip_bytes);
     const std::uint32_t sum = internet_sum(packet.subspan(12, 8));
@@ -89,7 +89,7 @@ struct tcpl_recovery::segment_view {
     std::uint32_t sequence() const { return read32(tcp, 4); }
     std::size_t header_bytes() const { return std::size_t{4} * (tcp[12] >> 4); }
     std::uint8_t flags() const { return tcp[13]; }
-    // For one whose checksum is right.
+    // Whether the header of a segment with a right checksum is well formed.
     bool well_formed() const {
         return header_bytes() >= least_header && header_bytes() <= tcp.size();
     }

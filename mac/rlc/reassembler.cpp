@@ -26,7 +26,7 @@ bool move_on(const receive_window& frames, stream_position& at, std::size_t& nib
         if (at.sn >= frames.end() || at.sn < frames.first()) return false;
         const int length = frames.nibbles(at.sn);
         if (length == 0) return false;
-        // A boundary that was said before the frame's length was known may lie beyond it.
+        // A boundary that was received before the frame's length was known may lie beyond it.
         const auto here = static_cast<std::size_t>(std::max(0, length - at.nibble));
         if (nibbles < here) {
             at.nibble += static_cast<int>(nibbles);
@@ -86,7 +86,7 @@ header_reading read_header(const receive_window& frames, stream_position at) {
         r != result::ok)
         return unread(r);
     const auto h = read_ip_header(std::span<const std::uint8_t>(header).first(bytes));
-    // Nothing vouches for an IPv6 header with bit errors.
+    // An IPv6 header has no checksum, so one with bit errors cannot be trusted.
     if (!h || (damaged && h->version == 6)) return without(header_state::none);
     return {header_state::packet, h->total_bytes, bytes, damaged};
 }

@@ -4,10 +4,10 @@
 // content is still missing, as long as no header lies in one.
 //
 // Behind a header that is lost the chain goes on at the next packet boundary that the base station
-// has said (types/grant.h): what lies between is dropped, and nothing that the frames hold is ever
-// taken for a boundary. The boundary of a frame behind a lost one is said before the window edge
+// has sent (types/grant.h): what lies between is dropped, and nothing that the frames hold is ever
+// taken for a boundary. The boundary of a frame behind a lost one is sent before the window edge
 // passes it (rlc/transmit_window.h). So the chain waits at a frame whose boundary it does not know,
-// and passes over one below the edge: that one will not be said.
+// and passes over one below the edge: that one will not be sent.
 //
 //   the first chain goes on from packet to packet
 //   further chains ("ahead", only when order is not wanted) begin at boundaries beyond a header
@@ -68,8 +68,8 @@ public:
     receive_window& frames() { return frames_; }
     const receive_window& frames() const { return frames_; }
 
-    // Nothing more of what there is will come, and frames from `sn` on follow: delivers what is
-    // complete and drops the rest.
+    // Begins anew with frame `sn`: delivers packets that are complete and drops the rest, of which
+    // nothing more will come.
     void restart(frame_sn sn);
     // Every packet that starts in a frame before this one has been delivered or is lost.
     frame_sn decided_before() const { return frames_.first(); }

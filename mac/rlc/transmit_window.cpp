@@ -125,7 +125,8 @@ void transmit_window::need_boundary(frame_sn sn) {
 }
 
 void transmit_window::need_boundaries_behind(frame_sn sn) {
-    // Behind a needed frame in which no packet begins they are needed already.
+    // If this frame's boundary is needed and no packet begins in it, those behind it are needed
+    // already.
     const auto covered = [this](const tx_frame& f) {
         return f.boundary_needed && f.boundary == no_boundary;
     };

@@ -111,8 +111,8 @@ public:
     bool is_whole(const arq_unit& unit) const;
     bool is_last(const arq_unit& unit) const;
 
-    // Where the packet's first nibble went; its SN is negative while it has not been cut. Known
-    // until all packets up to this one are done.
+    // The place of a packet's first nibble; its SN is negative while the packet has not been cut.
+    // It is known until all packets up to this one are done.
     struct stream_place {
         frame_sn sn = -1;
         int nibble = 0;

@@ -143,7 +143,7 @@ std::int64_t am_entity::next_wakeup(std::int64_t now_ns) const {
     return std::max(now_ns, std::min(transmitter_.next_wakeup(), receiver_.next_wakeup()));
 }
 
-// Into status_; how many octets it took.
+// Writes a status into status_; returns its octets.
 std::size_t am_entity::make_status(std::int64_t now_ns) {
     std::ranges::fill(status_, std::uint8_t{0});
     status_writer out(status_);

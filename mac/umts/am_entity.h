@@ -38,12 +38,12 @@ public:
         return transmitter_.on_sdu(sdu, id, now_ns);
     }
     void on_pdu(std::span<const std::uint8_t> pdu, std::int64_t now_ns);
-    // Once before the PDUs of an interval.
+    // Call once before the PDUs of an interval.
     void advance(std::int64_t now_ns);
     // False: there is none.
     bool next_pdu(std::span<std::uint8_t> pdu, std::int64_t now_ns);
     bool has_pdu(std::int64_t now_ns) const;
-    // Not before then has it a PDU, if nothing comes.
+    // The earliest time at which it may have a PDU, if nothing comes.
     std::int64_t next_wakeup(std::int64_t now_ns) const;
     // The window that the peer may use, from now on: it is told at once, and again with each
     // status, of which one may be lost. It takes no more than it is configured for.

@@ -112,7 +112,7 @@ void am_receiver::finish_across(std::int64_t end) {
     if (e != nullptr && e->first_ends) finish_head(end);
 }
 
-// All SDUs that end in this PDU, as far as they are there.
+// Delivers all SDUs that end in this PDU, as far as they are complete.
 void am_receiver::finish(std::int64_t sn) {
     const stored& s = at(sn);
     if (s.first_ends) finish_head(sn);
@@ -194,7 +194,8 @@ void am_receiver::give_up(std::int64_t sn, int segment) {
     if (have(sn) != nullptr) {
         stored& s = at(sn);
         read_pdu(data_mode::acknowledged, s.bytes, other_);
-        // Out of sequence all but the first have been handed out with the PDU.
+        // If SDUs are delivered out of sequence, all but the first have been handed out with the
+        // PDU.
         const int to = std::min(config_.in_sequence ? segment : std::min(segment, 1), s.segments);
         for (int i = sn == floor_sn_ ? floor_segment_ : 0; i < to && !(i == 0 && s.head_done); ++i)
             let_go(s, other_.segments[static_cast<std::size_t>(i)].bytes);

@@ -20,7 +20,8 @@ am_transmitter::am_transmitter(const am_config& config, placed_fn placed, discar
     config.check();
     ring_.resize(static_cast<std::size_t>(config.window) + 1);
     for (auto& s : ring_) s.bytes.resize(static_cast<std::size_t>(config.pdu_bytes));
-    // Those that are sent and not acknowledged: a PDU each; where they are shorter there are more.
+    // Room for the SDUs of the queue, and for those that are sent and not acknowledged, at one PDU
+    // each. If they are shorter there may be more.
     sdus_.resize(static_cast<std::size_t>(config.queue_sdus + config.window));
     for (auto& h : sdus_) h.data.reserve(static_cast<std::size_t>(config.largest_sdu));
     data_.reserve(static_cast<std::size_t>(config.pdu_bytes));
@@ -192,7 +193,7 @@ bool am_transmitter::is_stale(const status_content& c) const {
     return (c.ack && behind(*c.ack)) || std::ranges::any_of(c.missing, behind);
 }
 
-// It speaks of what was never sent.
+// Whether a status mentions PDUs that were never sent.
 bool am_transmitter::is_wrong(const status_content& c) const {
     return (c.ack && absolute(*c.ack) > next_) ||
            std::ranges::any_of(c.missing, [&](std::uint16_t sn) { return absolute(sn) >= next_; });
@@ -277,7 +278,7 @@ void am_transmitter::discard_up_to(std::size_t sdus) {
     std::int64_t sn = next_;
     int n = 0;
     if (last.first_sn < 0) {
-        // Nothing of it was sent: what was sent before it is what counts.
+        // If nothing of the last one was sent, it depends on what was sent before it.
         hold_ |=
             carry_ != pdu_builder::carry::nothing || (unsent_ < sdus && sdu(unsent_).first_sn >= 0);
         unsent_ = std::max(unsent_, sdus);

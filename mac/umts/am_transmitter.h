@@ -14,7 +14,7 @@
 // 25.322.
 //
 // Discard gives up SDUs up to and with the one concerned, PDUs that hold nothing else are not sent
-// again, and the receiver is told by MRW until it answers.
+// again, and the receiver is sent MRW until it answers.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ public:
     // it begins.
     using placed_fn =
         std::function<void(std::uint64_t id, const sdu_position&, std::int64_t first_sn)>;
-    // It is given up. It may have arrived.
+    // An SDU is given up; it may have arrived.
     using discarded_fn = std::function<void(std::uint64_t id)>;
     am_transmitter(const am_config& config, placed_fn placed, discarded_fn discarded);
 

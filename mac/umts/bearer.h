@@ -54,7 +54,7 @@ public:
     void advance(std::int64_t now_ns);
     std::int64_t next_wakeup() const;
 
-    // From the next interval on.
+    // Setters that apply from the next interval on.
     void set_rate(double kbps_down, double kbps_up);
     void set_errors(const block_error_config& down, const block_error_config& up);
     // The window that each end's receiver grants the other one, sent with a status PDU; 0: all of
@@ -81,7 +81,7 @@ public:
 
     // The entity that sends this way.
     const rlc_entity& sender(way w) const { return *ends_[static_cast<std::size_t>(w)]; }
-    // That to which it sends.
+    // The entity to which that one sends.
     const rlc_entity& receiver(way w) const { return *ends_[w == way::down ? 1 : 0]; }
     const bearer_counts& counts(way w) const { return sides_[static_cast<std::size_t>(w)].counts; }
     double kbps(way w) const { return of(w).kbps; }
@@ -89,7 +89,7 @@ public:
     // any.
     double busy_bps(way w) const;
     packets_bytes delivered(way w) const { return of(w).packets.of(fate::delivered); }
-    // At the time that it was last moved on to.
+    // The state at the time of the last advance().
     rrc_state control_state() const { return control_.state_at(now_ns_); }
     const bearer_config& config() const { return config_; }
 

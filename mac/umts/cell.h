@@ -40,7 +40,7 @@ public:
     int users() const { return static_cast<int>(bearers_.size()); }
     bearer& user(int u) { return *bearers_[static_cast<std::size_t>(u)]; }
     const bearer& user(int u) const { return *bearers_[static_cast<std::size_t>(u)]; }
-    // From the next interval on; as many users.
+    // Changes the configuration from the next interval on, except the number of users.
     void reconfigure(const cell_config& config);
 
 private:

@@ -54,7 +54,7 @@ public:
     // ... and was put together at the other end. Nothing: it is no packet of this direction, has
     // arrived before, or has another length than it had without acknowledgements to tell.
     std::optional<packet> assembled(const sdu_position& end, std::size_t bytes) const;
-    // It is on its way behind the RLC, for so long: it cannot be lost any more.
+    // The packet is on its way behind the RLC for `for_ns`, where it cannot be lost.
     void behind_rlc(std::uint64_t id, std::int64_t for_ns, std::int64_t now_ns);
     void resolve(std::uint64_t id, fate what, std::int64_t now_ns);
     // Drops each packet that ended before this position (that of a RESET, or of the PDUs that are

@@ -7,7 +7,7 @@
 namespace wip::umts {
 namespace {
 
-// As 15 bits; of 7 bits the lower ones.
+// Length indicators of 15 bits; one of 7 bits has the lower ones.
 constexpr std::uint16_t li_exact = 0, li_one_short = 0x7ffb, li_begins = 0x7ffc, li_status = 0x7ffe,
                         li_padding = 0x7fff;
 

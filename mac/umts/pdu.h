@@ -24,7 +24,7 @@ constexpr int sn_space = 4096;  // of AMD PDUs
 constexpr int um_sn_space = 128;
 constexpr int longest_sdu = 65535;
 
-// As Wireshark counts them.
+// The numbers that Wireshark uses.
 enum class rlc_mode : std::uint8_t { transparent = 0, unacknowledged = 1, acknowledged = 2 };
 
 enum class data_mode : std::uint8_t { acknowledged, unacknowledged };
@@ -66,7 +66,7 @@ struct padding {
     std::size_t room(std::size_t pdu_bytes) const { return li == 0 ? 0 : pdu_bytes - from; }
 };
 
-// Fills one data PDU. Octets come from whoever owns the SDUs.
+// Fills one data PDU. Octets come from the owner of the SDUs.
 class pdu_builder {
 public:
     // `carried`: of the builder of the PDU before, what it could not say.
@@ -107,8 +107,8 @@ private:
     carry carried_ = carry::nothing;
 };
 
-// In a data PDU that was built: its poll bit; the STATUS PDU in the place of its padding, which has
-// to have room for it.
+// Changes a data PDU that was built: sets its poll bit, or puts a STATUS PDU in the place of its
+// padding, which has to have room for it.
 void set_poll(std::span<std::uint8_t> amd_pdu, bool poll) noexcept;
 void put_status(std::span<std::uint8_t> amd_pdu, const padding& rest,
                 std::span<const std::uint8_t> status) noexcept;

@@ -13,7 +13,7 @@ namespace wip::umts {
 template <class T>
 class ring {
 public:
-    // At the end; it is as one was that has been popped.
+    // Adds an element at the end. It has the value that some popped element had.
     T& push() {
         if (count_ == slots_.size()) grow();
         ++count_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One end of a bearer: an RLC entity of any mode, as the bearer uses it. Numbers of PDUs are those
-// that the bearer tells apart what it carries by, without the modulus of the header; a transparent
-// PDU, which has none, has that of its SDU.
+// by which the bearer distinguishes what it carries, without the modulus of the header; a
+// transparent PDU, which has none, has that of its SDU.
 //
 // Acknowledged: am_entity.h. Unacknowledged and transparent (um_entity.h) with what they need to
 // live: a queue, and a timer that gives up SDUs of which nothing has been sent. A transparent SDU
@@ -32,7 +32,7 @@ struct rlc_counts {
 class rlc_entity {
 public:
     struct events {
-        // Its last PDU is being made: where it ends, and in which PDU it begins.
+        // The last PDU of an SDU is being made: where the SDU ends, and in which PDU it begins.
         std::function<void(std::uint64_t id, const sdu_position&, std::int64_t first_number)>
             placed;
         std::function<void(std::uint64_t id)> discarded;
@@ -51,13 +51,13 @@ public:
     // Empty: that one was lost.
     virtual void on_pdu(std::span<const std::uint8_t> pdu, std::int64_t number,
                         std::int64_t now_ns) = 0;
-    // Those of an interval were all.
+    // All PDUs of an interval have been given to on_pdu().
     virtual void end_of_interval() {}
-    // So many PDUs fit into the interval that begins, and into the largest.
+    // An interval begins into which `pdus` PDUs fit; `most` fit into the largest interval.
     virtual void begin_interval(int pdus, int most, std::int64_t now_ns) = 0;
     virtual sent next_pdu(std::span<std::uint8_t> pdu, std::int64_t now_ns) = 0;
     virtual bool has_pdu(std::int64_t now_ns) const = 0;
-    // Not before then has it a PDU, if nothing comes.
+    // The earliest time at which it may have a PDU, if nothing comes.
     virtual std::int64_t next_wakeup(std::int64_t now_ns) const = 0;
     virtual rlc_counts counts() const = 0;
     // In acknowledged mode only.

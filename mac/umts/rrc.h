@@ -30,14 +30,16 @@ class rrc {
 public:
     explicit rrc(const rrc_config& config);
 
-    // So much waits now, in both directions together; `active`: something goes to and fro.
+    // Updates the state. `waiting_bytes`: of both directions together; `active`: packets are being
+    // sent.
     void update(std::int64_t waiting_bytes, bool active, std::int64_t now_ns);
-    // As that call found it; and with the silence since then.
+    // The state by the last update(), and the one after the silence since then.
     rrc_state state() const { return state_; }
     rrc_state state_at(std::int64_t now_ns) const;
-    // Something can be sent.
+    // Whether data can be sent.
     bool connected() const { return state_ == rrc_state::fach || state_ == rrc_state::dch; }
-    // When a change that was begun is made; never (the largest number) if none was.
+    // Time at which a change that has begun is complete; never (the largest number) if there is
+    // none.
     std::int64_t next_wakeup() const { return due_ns_; }
     const rrc_config& config() const { return config_; }
     std::uint64_t changes() const { return changes_; }

@@ -178,7 +178,7 @@ void status_writer::acknowledge(const receiver_state& s, missing_format format) 
 std::int64_t status_writer::list(const receiver_state& s) {
     std::array<missing_run, most_words> pairs;
     std::size_t run = 0;
-    int skip = 0;  // of that run, said before
+    int skip = 0;  // of that run, written before
     while (run < s.missing.size()) {
         std::size_t n = 0;
         for (; n < most_words && run < s.missing.size() && fits(8 + 16 * (n + 1)); ++n) {
@@ -207,7 +207,7 @@ std::int64_t status_writer::bitmap(const receiver_state& s) {
         if (!fits(20 + 8)) return at;
         const auto octets = std::min<std::int64_t>(
             {(end - at + 7) / 8, 16, static_cast<std::int64_t>(out_.left() - 16 - 20) / 8});
-        // Behind the last one there is nothing to be acknowledged of: no bit may claim it.
+        // Bits of PDUs behind the last one must not acknowledge them.
         out_.put(field_bitmap, 4);
         out_.put(static_cast<unsigned>(octets - 1), 4);
         sn(at);

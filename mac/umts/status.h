@@ -55,7 +55,7 @@ struct receiver_state {
     std::span<const missing_run> missing;  // ascending, before `end`
 };
 
-// Into a PDU of at most out.size() octets.
+// Writes status fields into a PDU of at most out.size() octets.
 class status_writer {
 public:
     explicit status_writer(std::span<std::uint8_t> out);
@@ -63,8 +63,8 @@ public:
     bool move(const window_move& m);
     bool move_ack(const window_move& m);
     bool window(int size);
-    // As many of the missing ones as fit, the first ones first; what it cannot say is left open.
-    // Always the last.
+    // Writes as many of the missing PDUs as fit, the first ones first; the rest is neither
+    // acknowledged nor reported missing. This is always the last field.
     void acknowledge(const receiver_state& s, missing_format format);
     void no_more();
     std::size_t bytes() const { return out_.bytes(); }
@@ -73,7 +73,7 @@ private:
     std::int64_t list(const receiver_state& s);
     std::int64_t bitmap(const receiver_state& s);
     std::int64_t rlist(const receiver_state& s);
-    // Beside what follows at the end.
+    // Whether so many bits fit beside the last field.
     bool fits(std::size_t bits) const { return out_.left() >= bits + 16; }
     void sn(std::int64_t v) { out_.put(static_cast<std::uint32_t>(v) & 0xfffU, 12); }
 

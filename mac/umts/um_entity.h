@@ -4,8 +4,7 @@
 //
 // Unacknowledged: SDUs are cut and concatenated in PDUs with a number of 7 bits, the first PDU of
 // an SDU says so unless the end before it does. Transparent: an SDU has the PDUs of one
-// transmission time interval to itself, without any header; whoever carries them keeps them
-// together.
+// transmission time interval to itself, without any header; the bearer keeps them together.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +31,7 @@ struct um_counts {
 
 class um_transmitter {
 public:
-    // As those of am_transmitter.h, with PDUs counted from 0.
+    // The same as those of am_transmitter.h, with PDUs counted from 0.
     using placed_fn =
         std::function<void(std::uint64_t id, const sdu_position&, std::int64_t first_pdu)>;
     using discarded_fn = std::function<void(std::uint64_t id)>;
@@ -77,7 +76,7 @@ public:
     using deliver_fn = std::function<void(std::span<const std::uint8_t> sdu)>;
     um_receiver(const um_config& config, deliver_fn deliver);
     void on_pdu(std::span<const std::uint8_t> pdu);
-    // Which of the ends in its PDU is that of the SDU that is being delivered.
+    // The number, among the ends in its PDU, of the end of the SDU that is being delivered.
     int end() const { return end_; }
     const um_counts& counts() const { return counts_; }
 

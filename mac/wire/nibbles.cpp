@@ -5,8 +5,8 @@
 
 namespace wip {
 
-// Same parity of source and destination: one memcpy; else eight bytes at a time, shifted by four
-// bits through a big-endian word.
+// If source and destination have the same parity this is one memcpy; else eight bytes at a time are
+// shifted by four bits through a big-endian word.
 void copy_nibbles(std::uint8_t* to, std::size_t to_offset, const std::uint8_t* from,
                   std::size_t from_offset, std::size_t n) noexcept {
     if (n == 0) return;

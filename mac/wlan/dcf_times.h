@@ -33,7 +33,7 @@ struct dcf_times {
     std::int64_t rts() const { return frame(rts_bytes, control_kbps); }
     // RTS and CTS before the data frame, with both spaces.
     std::int64_t handshake() const { return rts() + ack() + 2 * sifs; }
-    // From the end of a frame until its sender knows that no answer comes.
+    // Time from the end of a frame until its sender knows that no answer comes.
     std::int64_t no_answer() const { return sifs + slot + preamble; }
     // The time that a station which could not read a frame waits instead of DIFS, less DIFS.
     std::int64_t unread() const { return sifs + frame(ack_bytes, 1000); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A retry limit that follows the channel of one hop (the text's future work b leaves open how). Of
-// the attempts that fail in a row, whatever frames they are of, a mean and a mean deviation are
-// kept as TCP keeps those of its round trips. A frame gets as many attempts as nearly every such
-// row asks for,
+// A retry limit that follows the channel of one hop (the literature's future work b leaves open
+// how). Of the attempts that fail in a row, whatever frames they are of, a mean and a mean
+// deviation are kept as TCP keeps those of its round trips. A frame gets as many attempts as nearly
+// every such row asks for,
 //
 //   R = mean + 4 deviations + 1
 //

@@ -174,7 +174,7 @@ void wlan_cell::leaves(const frame& f, int from, std::int64_t t) {
         journal->went_on(f.id, number);
 }
 
-// Is no longer in the cell.
+// Notes that a packet is no longer in the cell.
 void wlan_cell::ends(const frame& f, packets_bytes direction::counters::*as, const char* dropped,
                      std::int64_t t) {
     auto& count = of(f.to).stations[static_cast<std::size_t>(f.tag)];
@@ -249,9 +249,9 @@ int wlan_cell::rivals(const node& n, const queue& q) {
     }));
 }
 
-// Whether it has a frame to send at t. If not, all that wait are in debt to rivals, and while none
-// of these waits the time that passes pays as their turns would: it is asked again when the first
-// is out of debt.
+// Whether a node has a frame to send at t. If not, all its waiting queues are in debt to rivals.
+// While none of the rivals waits, the time that passes pays off debt as their turns would;
+// has_turn() is called again when the first queue is out of debt.
 bool wlan_cell::has_turn(node& n, std::int64_t t) {
     if (n.served >= 0) return true;
     const double passed = n.sits_since < 0 ? 0 : static_cast<double>(t - n.sits_since);

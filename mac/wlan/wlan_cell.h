@@ -144,7 +144,7 @@ private:
         std::int64_t sits_since = -1;  // all that waits is in debt; -1: not so
         std::int64_t slots = 0;        // of backoff that are left
         std::int64_t counts_at = 0;    // when the first of them begins
-        // By the node to which it sends.
+        // Indexed by the node to which it sends.
         std::vector<std::unique_ptr<attempt_errors>> errors;
         std::vector<retry_control> controls;
         std::size_t last_hop = 0;
@@ -191,7 +191,7 @@ private:
     std::vector<std::unique_ptr<sdu_journal>> journals_;  // of the stations, or none
     std::int64_t wired_ns_ = 0;
 
-    // On the channel.
+    // The frames on the channel.
     std::vector<sender> senders_;  // empty: the channel is idle
     bool collided_ = false, lost_ = false, arrived_ = false;
     std::int64_t since_ = 0, until_ = 0;  // the channel is idle again

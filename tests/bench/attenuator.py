@@ -2,12 +2,12 @@
 """The attenuator's firmware in QEMU, with the budget beside each figure (JSON):
 
   playback   a step every ms for 60 s on one channel, or on all eight for --all-seconds: steps
-  played, worst distance of a step from its
-             tick (by the firmware's timer), steps that were not there, ticks missed, words on SPI
-             that are not those of the table
+             played, worst distance of a step from its tick (by the firmware's timer), steps that
+             were not there, ticks missed, words on SPI that are not those of the table
   silence    the host says nothing while it plays, so many times: the longest from its last word to
-  maximum attenuation interrupt  longest time of the tick with eight words, and of its delay, in
-  counted instructions: QEMU counts, it has no cycles
+             maximum attenuation
+  interrupt  longest time of the tick with eight words, and of its delay, in counted instructions:
+             QEMU counts, it has no cycles
   memory     flash and RAM of both boards
 
   /usr/bin/python3 tests/bench/attenuator.py [--seconds 60] [--all-seconds 4] [--watchdog-ms 100]
@@ -93,8 +93,8 @@ def playback(channels, seconds, watchdog_ms):
 
 
 def silence(times):
-    """In ms of QEMU's time: steps of 1 ms that were played after the host's last word, and the tick
-    that ended them."""
+    """Steps of 1 ms that were played after the host's last message, and the tick that ended them,
+    in ms of QEMU's time."""
     found = []
     with (
         tempfile.TemporaryDirectory() as folder,

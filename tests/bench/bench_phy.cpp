@@ -104,7 +104,8 @@ times run(const curves::world_config& config, int slots) {
 
 enum class searched { noise, no_cell, found };
 
-// Only slots that the receiver began searching; of `found` only the one that ended it.
+// Times of slots at whose beginning the receiver was searching; of `found` only the slot that ended
+// the search.
 slot_times search(searched what, int slots) {
     constexpr int most_slots_to_find = 100;
     slot_times us;

@@ -55,7 +55,7 @@ struct error {
     double db() const { return 10 * std::log10(of / power); }
 };
 
-// As in rate_converter.cpp, `half` inputs to either side.
+// The kernel of rate_converter.cpp, `half` inputs to either side.
 double kernel(double u, int half, double lower) {
     const double x = u / half;
     if (std::abs(x) >= 1) return 0;

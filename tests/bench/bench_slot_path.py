@@ -121,7 +121,7 @@ def slots_so_far(cell: str = CELL) -> Any:
 
 
 def wait_for_stream(demo: Any) -> None:
-    """Until the demo says that its TCP stream has begun."""
+    """Waits until the demo says that its TCP stream has begun."""
     deadline = time.monotonic() + TCP_STARTS_S
     for line in demo.stderr:
         if "TCP download" in line:

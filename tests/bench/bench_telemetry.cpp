@@ -16,8 +16,8 @@
 // more than what is measured. Each figure is the median of five differences of a run with readers
 // and one without, next to each other.
 //
-// Not counted: what the terminal tells the base station of packets that are followed, as bytes in
-// its uplink messages (bench_journal has the journal itself).
+// Not counted: what the terminal reports to the base station about packets that are followed, as
+// bytes in its uplink messages (bench_journal has the journal itself).
 //
 // Budget: all topics at the default rates, all processes together, under 5 % of a core. JSON on
 // standard output; a first argument sets the slots of each run (default 1500: 1 s).
@@ -141,7 +141,7 @@ struct cell_meter {
     double alone_s() const { return all.seconds() - calls.seconds(); }
 };
 
-// Packets in, the slot, packets out; passed(side, way, packet, time_ns) is told of each of them.
+// Packets in, the slot, packets out; passed(side, way, packet, time_ns) is called for each packet.
 template <class Passed>
 void make_slot(emulated_cell& cell, slot k, std::span<const std::uint8_t> packet, cell_meter& time,
                Passed&& passed) {

@@ -4,11 +4,10 @@ traffic, and the medium with the loop that the fader needs (4 ms). JSON, what wa
 is asked:
 
   snr_db              terminal's SNR, by bin: mean over the slots that both have recorded; rms over
-  the bins of all seeds of the difference,
-                      at most 0.3 dB; and that of single slots, which have noise of their own on
-                      either way (not evaluated)
+                      the bins of all seeds of the difference, at most 0.3 dB; and that of single
+                      slots, which have noise of their own on either way (not evaluated)
   frame_error_rate    of each way with its 95 % interval over the seeds: each mean inside the
-  other's interval
+                      other's interval
   tcp_bps             ratio of the means within 3 %, with the 95 % interval of the pairs
 
   sudo /usr/bin/python3 tests/bench/cabled.py [--seeds 8] [--seconds 8] [--speed 0.5] [--out FILE]

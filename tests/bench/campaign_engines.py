@@ -52,7 +52,7 @@ def command(folder, n, kill):
 
 
 def call(argv):
-    """In a worker."""
+    """Runs a command in a worker process."""
     return subprocess.call(argv)
 
 
@@ -126,7 +126,7 @@ def processor_s():
 
 
 def measured(engine, runs, kill):
-    """In a process of its own, so that its time is its own."""
+    """Measures in a process of its own, so that the processor time is that of the runs."""
     folder = pathlib.Path(tempfile.mkdtemp())
     try:
         (folder / "run.sh").write_text(RUN)

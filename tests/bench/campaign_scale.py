@@ -81,7 +81,7 @@ def fill(kept, runs):
 
 
 def in_child(what):
-    """Its JSON, and the most memory that it held [MB]."""
+    """Runs `what` in a child. Returns its JSON, and the most memory that it held [MB]."""
     read, write = os.pipe()
     if (pid := os.fork()) == 0:
         os.close(read)

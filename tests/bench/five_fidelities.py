@@ -372,7 +372,7 @@ class Kept:
         ]
 
     def agree(self, label: str, a: str, b: str) -> bool | None:
-        """As it is expected above; None: not measured."""
+        """Whether two fidelities agree as expected above; None: not measured."""
         one, other = self.values(label, a), self.values(label, b)
         if len(one) < 2 or len(other) < 2:
             return None

@@ -32,7 +32,7 @@ sys.path.append(str(TOP / "tests" / "support"))
 import kept_result
 
 KEPT = TOP / "docs" / "results" / "data" / "footprint.json"
-OF_TODAY = 1.02  # a count of today to the kept one
+KEPT_RATIO = 1.02  # largest ratio of a present count to the kept one
 AIMS_US = {"receiver_awgn": 25, "receiver_typical_urban": 40, "transmitter": 8, "noise": 8}
 COMMAND = "sudo chrt --fifo 10 tests/bench/footprint.py --json=docs/results/data/footprint.json"
 LARGE = "67108864,32,64"  # octets, ways, octets of a line: it holds whatever a slot touches
@@ -137,7 +137,7 @@ def main() -> int:
         found = counts(program, part, asked.slots)
         for name, of in found.items():
             before = kept.get(part, {}).get("counts", {}).get(name)
-            of["budget"] = int(before["median"] * OF_TODAY) if before else None
+            of["budget"] = int(before["median"] * KEPT_RATIO) if before else None
         parts[part] = {
             "counts": found,
             "times_us": times(program, part, asked.core),

@@ -23,7 +23,7 @@ from openwip_cli.campaign import in_virtual_time, options
 from openwip_cli.machine import places
 from openwip_cli.measure import time_sequence
 
-# figure of the text: experiment, channel, buffering, delay, timestamps, SACK
+# figure of the literature: experiment, channel, buffering, delay, timestamps, SACK
 GRAPHS = {
     "7.4": ("H-1", "WLAN-UMTS", "none", 5, 0, 0),
     "7.5": ("H-1", "WLAN-UMTS", "intermediate", 5, 0, 0),

@@ -9,8 +9,8 @@ Grades of a row, whose mean time is compared: ++ within 1 % of the shortest, -- 
 longest, + shorter than the mean of the row, - longer. A row whose times all lie within 1 % is all
 ++. The rule is older than the first run.
 
-Of the text's rows GPRS to UMTS at 5 s and 10 s are left out: the copy of the table that there is has
-them damaged. An empty cell of the table is the worst.
+Of the literature's rows GPRS to UMTS at 5 s and 10 s are left out: the copy of the table that there
+is has them damaged. An empty cell of the table is the worst.
 
 Exit code 1: the best or the worst of a row differ, or fewer than 80 % of the cells are within one
 grade."""
@@ -28,7 +28,7 @@ GRADES = ("++", "+", "-", "--")
 TIE = 0.01
 BUFFERING = ("none", "intermediate", "full")
 OPTIONS = {"ordinary": ("0", "0"), "Eifel": ("1", "0"), "SACK": ("0", "1")}  # timestamps, SACK
-# As printed, three options for each buffering, in the order of BUFFERING.
+# The table as printed: three options for each buffering, in the order of BUFFERING.
 TEXT = {
     (0, "WLAN-UMTS"): "+ - -- + - -- ++ ++ ++",
     (0, "UMTS-WLAN"): "- -- + - -- + ++ ++ ++",
@@ -64,7 +64,7 @@ def grades(times: list[float]) -> list[str]:
 
 
 def extremes_agree(ours: list[str], text: list[str]) -> bool:
-    """A cell that the text has as the best is so here, and one that it has as the worst."""
+    """A cell that the literature has as the best is so here, and one that it has as the worst."""
     return all(
         any(o == t == grade for o, t in zip(ours, text)) or grade not in text
         for grade in ("++", "--")

@@ -236,7 +236,7 @@ class Program:
                 for i in own
             )
             lines = (last.address + last.size - 1) // LINE - own[0].address // LINE + 1
-            # After a call its line comes again.
+            # After a call, its cache line is fetched again.
             cycles += self.wait * (lines + sum(i.name in ("bl", "blx") for i in own))
             goes = []
             if last.target in inside and last.name not in ("bl", "blx"):

@@ -63,7 +63,7 @@ CONFIGURED = (
     )
     + "\n"
 )
-# Those of its Makefile that a class' members hang on.
+# The definitions of its Makefile on which the members of a class depend.
 DEFINED = (
     "TCP_DELAY_BIND_ALL",
     "NO_TK",

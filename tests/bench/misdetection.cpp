@@ -137,7 +137,7 @@ private:
     std::array<bool, nof_bins> was_right_{};
 };
 
-// Whether the limit holds.
+// Runs one case, and returns whether the limit holds.
 bool run(int k, double snr_db, int slots, std::uint64_t seed) {
     slot_modulator modulator({});
     test::slot_source source(k, 5);

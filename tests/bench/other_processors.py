@@ -144,7 +144,7 @@ def processor() -> dict[str, Any]:
 
 
 def measure(out: pathlib.Path, runs: list[str], seconds: float) -> dict[str, Any]:
-    """On the machine that this is."""
+    """Measures on this machine."""
     build = pathlib.Path(os.environ["OPENWIP_BUILD"])
     found = processor() | {"runs": {}}
     scratch = pathlib.Path("/dev/shm")
@@ -209,7 +209,7 @@ def this_architecture() -> Architecture:
 
 
 def is_virtual(run: str) -> bool:
-    """Whether the TCP of this one is that of User Mode Linux."""
+    """Whether the TCP of a run is that of User Mode Linux."""
     return "virtual" in RUNS[run]
 
 
@@ -333,8 +333,8 @@ def in_guest(
 
 
 def kept_runs(file: pathlib.Path, asked: dict[str, Any]) -> dict[str, Any]:
-    """Those of the file that would come out the same again: with these seconds and programs, and
-    the options of now."""
+    """The runs of the file that would come out the same again: those with these seconds and
+    programs, and with the present options."""
     there = json.loads(file.read_text()) if file.exists() else {}
     if any(there.get(name) != value for name, value in asked.items()):
         return {}

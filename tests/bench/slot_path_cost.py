@@ -35,7 +35,7 @@ class Counts:
 
 
 def counts_of_thread(pid: int, thread: Any, proc: str = "/proc") -> "Counts | None":
-    """None when it has ended."""
+    """The counts of a thread; None when it has ended."""
     folder = pathlib.Path(f"{proc}/{pid}/task/{thread}")
     try:
         status = dict(

@@ -9,7 +9,7 @@ seed is one for all. JSON:
   connect_s    until that call returned
   verdict      of the run; beside it the blocks, the proxy's connections and the load
   increase     of download_s by the lost blocks, in %, of each bearer and way; nothing unless both
-  runs are VALID
+               runs are VALID
 
 There is no budget: the limits are the experiment's.
 
@@ -71,7 +71,7 @@ def download(work, kb):
 
 
 def points_of(experiment, case):
-    """(way, share of blocks lost, point) of the experiment's but for the text's shortcut, the
+    """(way, share of blocks lost, point) of the experiment's but for the literature's shortcut, the
     bearer alone."""
     for point in experiment.points:
         s = dict(point.settings)

@@ -28,7 +28,7 @@ COMMON = (
 
 
 class Demo:
-    """It ends by itself, with its report, unless something goes wrong here."""
+    """A demo that ends by itself, with its report, unless this program fails."""
 
     def __init__(self, folder, *options, common=COMMON):
         self.cell, self.report = Cell(NAME), pathlib.Path(folder, "report.json")
@@ -102,7 +102,8 @@ class Stall(NamedTuple):
 
 
 def stand_still(pid, seconds):
-    """For so long, unless this program had no core when it was over."""
+    """Stops a process for so many seconds, or longer if this program has no core at the end of
+    them. Returns the times of the stall."""
     began = time.monotonic()
     os.kill(pid, signal.SIGSTOP)
     try:

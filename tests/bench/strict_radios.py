@@ -87,7 +87,7 @@ def stalls(product, times, seed, folder):
     chance = random.Random(seed)
     made = {name: [] for name in PROCESSES}
     stretched = dict.fromkeys(PROCESSES, 0)
-    # On a busy machine many are made anew: then the cell ends before there are so many.
+    # On a busy machine many stalls have to be repeated, and the cell ends before there are so many.
     seconds = len(PROCESSES) * times * (REST_S + MOST_S) * 1.4 + 12
     options = ("--product", product, "--snr", "16", "--duration", f"{seconds:.0f}")
     with Machine() as machine, Demo(folder, *options) as run, Slots(run) as slots:

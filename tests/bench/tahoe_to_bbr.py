@@ -8,9 +8,10 @@ what a download of 4 Mbyte loses to the errors, the senders of ns-3 and of Linux
     ./openwip experiment U-B6 --time virtual --out b6
     tahoe_to_bbr.py b7 b6 FIGURE.png
 
-Of each sender: with the TCP of then in ns-3 and in Linux, and with all that a kernel of today does
-by default, the window 25 segments. Prints the table. Seed by seed, 95 % intervals. Where there is
-no valid run with errors (BBR of ns-3 is not over after an hour) the place says so."""
+Each sender is measured with the TCP of the study's time in ns-3 and in Linux, and with everything
+that a present kernel does by default, the window being 25 segments. Prints the table, from
+seed-by-seed comparisons with 95 % intervals. A place without a valid run with errors (BBR of ns-3
+is not over after an hour) says so."""
 
 import csv
 import pathlib

@@ -7,14 +7,13 @@ at the end with what is asked:
 
   lock_losses, slots_unlocked, overflows, late_slots    0 from the first lock on
   slots_apart     the terminal's slot from what the base station said just before and says just
-  after: at most LOOP
+                  after: at most LOOP
   grants_failed, frames_bad    at most 1e-5 of the slots, 1e-3 of the frames
   pings_lost      0; dropped: packets that a queue was too short for
   slots_gained    the base station's slots beyond the medium's: PPM of them, within JITTER; not
-  evaluated where that is more than half of
-                  what it should be (below nine minutes of 10 ppm). Looked at while the base
-                  station's flowgraph stands still, and the
-                  medium with it
+                  evaluated where that is more than half of what it should be (below nine minutes of
+                  10 ppm). Looked at while the base station's flowgraph stands still, and the medium
+                  with it
   cfo_hz          that of the two oscillators, 2 x PPM of the carrier, within 1 %
 
   sudo /usr/bin/python3 tests/bench/two_clocks.py [--minutes 60] [--at-most 600] [--ppm 10] [--freq
@@ -59,8 +58,8 @@ def argv_of(process, freq):
 
 
 def at_that_carrier(given):
-    """And with peers that bear a stall of the machine, on a medium where oscillators so far
-    apart hear each other."""
+    """Processes of a cell at that carrier, with peers that bear a stall of the machine, on a medium
+    where oscillators so far apart can receive each other."""
     made, config, air = processes.cell_processes, configuration.mac_config, configuration.air_config
     processes.cell_processes = lambda *a: [
         dataclasses.replace(p, argv=argv_of(p, given.freq)) for p in made(*a)
@@ -113,7 +112,8 @@ def look(running, flowgraph):
 
 
 def gained_as_expected(found, expected):
-    """None: too little to tell from clocks that are alike."""
+    """Whether the gain is as expected; None: that is too little to be distinguished from equal
+    clocks."""
     return abs(found - expected) <= JITTER if JITTER <= abs(expected) / 2 else None
 
 

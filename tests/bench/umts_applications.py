@@ -5,7 +5,7 @@ file by curl from the base station's web server. JSON, for each bearer:
 
   ping_ms   of 84 octets, mean, least and most of ten, a second apart
   page_s    2 kB and then the picture of 9 kB on it, over one connection, from curl's start to the
-  last byte; five times
+            last byte; five times
   file_s    100 kB, the same, once
   verdict   of the run; beside it its pacing and the load
 

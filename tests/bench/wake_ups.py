@@ -33,7 +33,7 @@ def count(lines: Any, threads: Iterable[int]) -> dict[str, Any]:
 
 
 def _mount_tracing() -> Any:
-    """In this process only: a mount namespace of its own."""
+    """Mounts the tracing file system in a mount namespace of this process only."""
     libc = ctypes.CDLL(None, use_errno=True)
     folder = tempfile.mkdtemp(prefix="openwip-trace-")
     if (
@@ -67,7 +67,8 @@ def _traced(threads: Iterable[int], seconds: float) -> Any:
 
 
 def measure(threads: Iterable[int], seconds: float) -> Any:
-    """As count(), over so many seconds, or {"error": why}. In a child, whose mounts go with it."""
+    """The result of count() over so many seconds, or {"error": why}. It runs in a child, whose
+    mounts end with it."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

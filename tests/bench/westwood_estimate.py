@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Why Linux's Westwood+ loses more than Reno at 384/576 (docs/results/umts.md): the
-acknowledgements of a download of experiment U-B6 (TCP of then, out of order, 10 % of the blocks
-lost, virtual time), as its capture has them, through the algorithm of net/ipv4/tcp_westwood.c.
-JSON, in segments of the estimate times the least round trip, which is what a sender goes on with
-after a recovery:
+acknowledgements of a download of experiment U-B6 (TCP settings of the study, out of order, 10 % of
+the blocks lost, virtual time), as its capture has them, through the algorithm of
+net/ipv4/tcp_westwood.c. JSON, in segments of the estimate times the least round trip, which is what
+a sender goes on with after a recovery:
 
   kernel     as that reckons: bytes in a jiffy of 1 ms, each filter (7 a + b) / 8, all rounded down
   jiffy_10   the same with jiffies of 10 ms

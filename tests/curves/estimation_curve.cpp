@@ -175,7 +175,7 @@ void estimation_curve(const options& o) {
     const phy::control_region control(0);
     for (const double kmh : speeds)
         for (const double snr_db : snrs) {
-            // About the modulation that the switch tables choose.
+            // The modulation is about that which the switch tables choose.
             const int k = snr_db < 12 ? 2 : snr_db < 22 ? 4 : snr_db < 32 ? 6 : 8;
             const phy::constellation points(k);
             const auto snr = static_cast<float>(from_db(snr_db));

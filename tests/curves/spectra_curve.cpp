@@ -4,8 +4,7 @@
 // dB (../unit/phy/simulated_gains.h), against the true SNR. Of each spectrum
 //   delay, ls, kalman, ar, last   NMSE of the methods of gain_predictor.h
 //   bound   the Wiener bound: 32 slots of all bins, delays, powers and spectra known. With the
-//   error
-//           e of a gain of power 1, complex Gaussian, its power has the NMSE (2 e - e^2) / 2.
+//           error e of a gain of power 1, complex Gaussian, its power has the NMSE (2 e - e^2) / 2.
 // The autocorrelation of the gains is real for Clarke's and the flat spectrum, complex for the
 // others, and with two clusters every path has one of its own.
 #include <Eigen/Dense>

@@ -190,7 +190,7 @@ class Curves(unittest.TestCase):
                 text=True,
                 start_new_session=True,
             ) as p:
-                # Before its program runs, Python itself may still be starting.
+                # Waits for the child of the test: Python itself may still be starting.
                 tasks = pathlib.Path(f"/proc/{p.pid}/task")
                 deadline = time.monotonic() + 60
                 while not any(t.read_text() for t in tasks.glob("*/children")):

@@ -23,7 +23,8 @@ CONTROL = [(0, 4), (0, 14), (1, 7), (1, 17), (4, 2), (4, 12), (5, 9), (5, 19)]
 
 
 def bessel_j0(x):
-    """By Bessel's integral; the trapezoid rule is exact to rounding while x < number of angles."""
+    """J0(x) by Bessel's integral; the trapezoid rule is exact to rounding while x < number of
+    angles."""
     angles = 2 * np.pi * np.arange(256) / 256
     return np.cos(np.asarray(x)[..., None] * np.sin(angles)).mean(axis=-1)
 

@@ -21,8 +21,8 @@ def missing():
 
 
 class Screen(screen.Screen):
-    """With Companion's panels hidden, so that a flowgraph is whole. What a terminal shows is in
-    `terminal_log`, too."""
+    """A screen with Companion's panels hidden, so that the whole flowgraph is seen. What a terminal
+    shows is in `terminal_log`, too."""
 
     def __init__(self):
         super().__init__(

@@ -176,11 +176,12 @@ terminal.main()
 
 
 class TooLate(Cell):
-    """On a clock that does not wait, where a command for a time that is over starts nothing."""
+    """A cell on a clock that does not wait, where a command for a time that is over starts
+    nothing."""
 
     def output(self, slow_call, radio="type=vusrp", *more):
-        """On stderr, of a terminal whose start takes so long at that call, until samples have come
-        and it was asked to stop."""
+        """The standard error of a terminal whose start takes so long at that call, until samples
+        have come and it was stopped."""
         process = self.start(
             "terminal",
             sys.executable,

@@ -51,7 +51,7 @@ def warm(pixels):
 
 
 def save(pixels, name):
-    """For docs/figures: without the white below."""
+    """Saves a picture for docs/figures, without the white below."""
     if not SETTLED_S:
         return
     used = numpy.flatnonzero((pixels != pixels[-1, -1]).any(axis=1))[-1]
@@ -166,7 +166,7 @@ class Windows(unittest.TestCase):
         self.assertNotIn(TITLES[name], left)
 
     def run_in_a_terminal(self, companion, name):
-        """Its text stays until Enter."""
+        """Runs a flowgraph in a terminal, whose text stays until Enter."""
         log = self.screen.terminal_log
         self.happens(
             lambda: log.exists() and "Enter closes this window" in log.read_text(),

@@ -134,7 +134,8 @@ class RateConverter(unittest.TestCase):
         self.near(after[50:], sampled(start + 50, len(after) - 50, CELL))
 
     def test_a_part_of_a_sample_of_the_radio_is_told_of_the_cells_samples(self):
-        # As behind an overflow: the receiver begins at any tick of the radio's clock.
+        # The times are those behind an overflow: the receiver begins at any tick of the radio's
+        # clock.
         clock, divider = N210
         rate = fractions.Fraction(clock, divider)
         for later in (fractions.Fraction(3, 12), fractions.Fraction(-5, 12), 0):

@@ -202,7 +202,7 @@ class Demappers(unittest.TestCase):
         elements = self.elements(samples)
         self.assertEqual(elements.shape, (3, 6, 500))
         np.testing.assert_allclose(np.abs(elements), 1, atol=1e-3)  # 4-QAM everywhere
-        # By definition: FFT of 768 samples behind the prefix.
+        # The expected elements by definition: the FFT of 768 samples behind the prefix.
         start = 85
         spectrum = np.fft.fft(samples[start : start + 768])
         expected = np.concatenate([spectrum[-250:], spectrum[1:251]])

@@ -109,7 +109,7 @@ class SlotReceiver(unittest.TestCase):
                     time.sleep(0.02)
                 macd.end()
             timing = [r.state.timing_samples for r in macd.reports if r.HasField("state")][-1]
-            # among the samples; in so few slots nothing is corrected that was not told
+            # among the samples; in so few slots only what was reported is corrected
             self.assertAlmostEqual((timing + SLOT / 2) % SLOT - SLOT / 2, -reported, delta=0.1)
 
     def test_a_second_tag_that_agrees_with_the_count_is_no_overflow(self):
@@ -160,7 +160,7 @@ class SlotReceiver(unittest.TestCase):
             top = gr.top_block()
             receiver = wip.slot_receiver(highest_gain_db=highest)
             debug = blocks.message_debug(True)
-            # In pieces, as a radio delivers them.
+            # The samples come in pieces, as from a radio.
             source = blocks.vector_source_c(samples.tolist())
             source.set_max_noutput_items(2560)
             top.connect(source, receiver)
@@ -264,8 +264,8 @@ class SettingsAtRunTime(unittest.TestCase):
     LEARNING = 300  # slots
 
     def run_with(self, *steps):
-        """In real time: what is asked for arrives within a few slots. Ends with the last step; 6000
-        slots are more than any of them takes."""
+        """Runs in real time, so that a setting arrives within a few slots. Ends with the last step;
+        6000 slots are more than any of them takes."""
         with Endpoint() as endpoint:
             macd = Changer(endpoint, steps)
             macd.start()
@@ -332,8 +332,8 @@ class SettingsAtRunTime(unittest.TestCase):
 
 class CombiningMeter(unittest.TestCase):
     def test_without_the_other_receiver_it_holds_no_more_than_two_updates(self):
-        """Here of 4 slots with 25 frames each; the longest list is what the other one's first slot
-        brings."""
+        """An update has 4 slots with 25 frames each; the longest list is that of the other
+        receiver's first slot."""
         top, meter, debug = gr.top_block(), wip.combining_meter(1, 4), blocks.message_debug(True)
         top.msg_connect(meter, "needed_single", debug, "store")
         top.start()

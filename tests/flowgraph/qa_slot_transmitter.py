@@ -26,7 +26,7 @@ def run(transmitter):
 
 
 def event(code, full=None, fraction=0.0):
-    """As gr-uhd's sink publishes it."""
+    """An event in the form that gr-uhd's sink publishes."""
     what = pmt.dict_add(pmt.make_dict(), pmt.intern("event_code"), pmt.list1(pmt.intern(code)))
     if full is not None:
         when = pmt.make_tuple(pmt.from_uint64(full), pmt.from_double(fraction))
@@ -274,7 +274,8 @@ class FreeRunning(unittest.TestCase):
                 )
             ]
             self.run_for(300, endpoint=endpoint, events_at=(150, events))
-            # After the events: a busy machine has told some before, whose plans came too late.
+            # Only reports after the events count: on a busy machine some plans came too late
+            # before.
             reported = [
                 slot
                 for request in planner.requests
@@ -352,8 +353,8 @@ class FreeRunning(unittest.TestCase):
                     top.wait()
 
     def test_slots_wait_for_the_radio_where_the_transmitter_does_not(self):
-        """A radio that holds less than the lead takes a slot late; whoever makes slots must not
-        wait for it."""
+        """A radio that holds less than the lead takes a slot late; the transmitter must not wait
+        for it."""
         for lead, slots in ((0, 3), (6, 8), (20, 22)):
             self.assertEqual(
                 wip.slot_transmitter(lead_slots=lead).min_output_buffer(0), slots * SLOT

@@ -69,7 +69,8 @@ void clean(fuzz_input& in) {
     bool fair = false;
     w.lose = [&](int from, const auto&) { return !fair && (what & (4 << from)) != 0; };
     w.late = [&] { return !fair && (what & 16) != 0 ? 1 : 0; };
-    // Not both: an old PDU that comes behind a RESET is taken for a new one, and can only be so.
+    // PDUs are late or come twice, but not both: an old PDU that comes behind a RESET cannot be
+    // told from a new one.
     w.twice = [&] { return !fair && (what & 48) == 32; };
     for (int t = 0; t < 300 && !in.empty(); ++t) {
         what = in.u8();

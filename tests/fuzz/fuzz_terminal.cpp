@@ -6,7 +6,7 @@
 //
 //   - what was handed out is what the statistics say, and so are the words about it
 //   - a packet handed out has an IP header that is right, and its length; damaged ones only with
-//   leave, and no more of all of them than came in frames
+//     leave, and no more of all of them than came in frames
 //   - an ACK only for a bin that was granted, none without a grant
 //   - every slot is counted once
 #include <array>
@@ -64,7 +64,7 @@ private:
         wire_sn sn = g.first_new_sn;
         for (int b = 0; b < bins; ++b) draw_bin(g.bins[static_cast<std::size_t>(b)], sn);
         if ((kind & 64) != 0) draw_runs(g);
-        // Only what 30 bytes can say reaches a terminal.
+        // Only grants that fit into 30 bytes reach a terminal.
         std::array<std::uint8_t, grant_bytes> bits{};
         const auto unpacked = pack_grant(g, config_.profile, bits)
                                   ? unpack_grant(bits, config_.profile)

@@ -98,7 +98,7 @@ void write_number(hid_t where, const char* key, hid_t type, Number value) {
 class oddness {
 public:
     explicit oddness(fuzz_input& in) : in_(in), which_{in.u8(), in.u8()} {}
-    // Is the next place odd? Then it is missing, or as the input says.
+    // Whether the next place is odd; then it is missing, or has the content of the input.
     bool here(hid_t where, const char* key) {
         ++place_;
         if (which_[0] % 32 != place_ && which_[1] % 32 != place_) return false;

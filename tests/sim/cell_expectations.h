@@ -9,7 +9,7 @@
 
 namespace wip::sim {
 
-// Without frames given up, every packet that was accepted arrives, whole, and only once.
+// If no frames are given up, every packet that was accepted arrives, whole, and only once.
 inline void expect_all_delivered(cell_world& w) {
     ASSERT_TRUE(w.drain());
     const auto& b = w.base_statistics_now();
@@ -26,8 +26,9 @@ inline void expect_all_delivered(cell_world& w) {
     EXPECT_GT(b.sent.packets, 0U);
 }
 
-// With frames given up: nothing is left in the window, and what the base station calls sent has
-// arrived whole; a frame that arrived in spite of lost ACKs may have brought a few more.
+// If frames are given up, nothing is left in the window, and packets that the base station counts
+// as sent have arrived whole; a frame that arrived in spite of lost ACKs may have brought a few
+// more.
 inline void expect_all_sent_delivered(cell_world& w) {
     ASSERT_TRUE(w.drain());
     const auto& b = w.base_statistics_now();
@@ -50,7 +51,7 @@ inline void expect_sent_arrived(cell_world& w, int number) {
         EXPECT_GE(w.intact(), b.sent.packets) << "world " << number;
 }
 
-// Which bins, and what in them: what may change in a running cell at any time.
+// Draws the bins and what is in them, which may change in a running cell at any time.
 inline void draw_sending(link_config& link, random_source& dice) {
     link.bins = 1 + dice.up_to(25);
     link.allocation = dice.hits(0.5) ? allocation_kind::best : allocation_kind::fixed;

@@ -85,7 +85,7 @@ void cell_world::offer() {
         return accepted || !is_ip;
     };
     if (t.saturate) {
-        // Up to the queue's limit, and now and then beyond it.
+        // Fills the queue up to its limit, and now and then beyond it.
         for (int i = 0; i < 200; ++i)
             if (!one()) break;
         return;
@@ -404,7 +404,8 @@ void cell_world::check_sums() const {
     const auto& t = terminal_.statistics();
     if (t.delivered.packets > b.in.packets) violated("more delivered than sent");
     if (t.started_over != 0) violated("the terminal started over");
-    // 30 slots until the base station gives up on a terminal, which it knows a loop later.
+    // 30 slots until the base station gives up on a terminal, which it knows a retransmission delay
+    // later.
     if (next_sn_ - heard_sn_ > (30 + 48) * nof_bins) violated("too many frames sent blind");
 }
 

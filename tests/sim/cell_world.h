@@ -7,16 +7,15 @@
 //   - transmissions: sent = acknowledged + failed + on the way
 //   - the grant packs into its 30 bytes and unpacks to itself; the terminal gets the unpacked one
 //   - at most `bins` bins in use; payload sizes as the modulation says; SNs of new frames
-//   consecutive
+//     consecutive
 //   - the ACK bits are of bins that were sent, and of units of which every nibble has arrived in a
 //     good frame, or whose packets are lost all the same; a good frame is acknowledged
-//   - a unit is not sent again before its slot's feedback was due, whatever the loop's delay was
-//   changed to meanwhile; one that did not go on the air is, in the next slot
+//   - a unit is not sent again before its slot's feedback was due, whatever the delay was
+//     changed to meanwhile; one that did not go on the air is, in the next slot
 //   - no new frame while a failed one waits (unless its grant did not fit, which is counted)
 //   - a delivered packet starts where one was put into the stream of frames, for the first time,
-//   and
-//     in order where order is asked for. It is unaltered; marked damaged, it has its size, and its
-//     header is unaltered but for errors that an IPv4 header checksum misses (they are counted)
+//     and in order where order is asked for. It is unaltered; marked damaged, it has its size, and
+//     its header is unaltered but for errors that an IPv4 header checksum misses (they are counted)
 //   - while the terminal hears no grant, the SNs go on by no more than they may
 //   - the terminal never starts over
 //   - with follow_packets: every record of the journal agrees with the oracle (packet_oracle.h)
@@ -92,12 +91,12 @@ public:
     explicit cell_world(const world_config& config);
     ~cell_world();
     void run(int slots, bool with_traffic = true);
-    // No new packets; until the base station is idle and a grant has told the terminal. False: it
-    // did not end.
+    // Runs without new packets until the base station is idle and the terminal knows it from a
+    // grant. False: it did not end.
     bool drain(std::int64_t most_slots = 20000);
 
-    // From the next slot on, for so many. Longer than a moment, the channel does not move
-    // meanwhile.
+    // A blackout from the next slot on, for so many slots. During a long one the channel does not
+    // move.
     void black_out(blackout_kind kind, std::int64_t slots);
     // Slots of a blackout in which nothing is sent are left out.
     void skip(std::int64_t slots);
@@ -124,7 +123,7 @@ private:
         std::int64_t slot = 0;
         slot_grant grant;
         std::uint32_t used = 0;
-        std::uint32_t acked = 0;  // as the base station is told, in time
+        std::uint32_t acked = 0;  // by the feedback that came to the base station in time
     };
     using nibbles = std::bitset<216>;
     struct frame_track {

@@ -7,9 +7,9 @@
 
 namespace wip::sim {
 
-// Until nothing is on its way any more. Throws std::logic_error when that takes too long.
+// Runs until nothing is on its way any more. Throws std::logic_error when that takes too long.
 void run_dry(cell_world& w);
-// After run_dry(). Throws std::logic_error at the first violation.
+// Checks the cell after run_dry(). Throws std::logic_error at the first violation.
 void check_dry(cell_world& w);
 
 }  // namespace wip::sim

@@ -7,7 +7,7 @@ namespace wip::sim {
 
 inline thread_local bool inside_mac = false;
 
-// While it lives: inside the MAC, or (in a packet's delivery) outside again.
+// While an object lives the code is inside the MAC, or (in a packet's delivery) outside again.
 class mac_scope {
 public:
     explicit mac_scope(bool inside = true) : before_(inside_mac) { inside_mac = inside; }

@@ -11,7 +11,8 @@
 namespace wip::sim {
 namespace {
 
-// Not the function under test: thirds of a nanosecond, rounded down.
+// The start of a slot, computed otherwise than by the function under test: in thirds of a
+// nanosecond, rounded down.
 std::int64_t start(std::int64_t slot) { return (slot * 2'000'000 - (slot * 2'000'000) % 3) / 3; }
 
 }  // namespace

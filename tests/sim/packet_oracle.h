@@ -32,7 +32,7 @@ public:
     // there.
     std::int64_t packet_at(wire_sn sn, int nibble) const;
     void on_plan(const slot_plan& plan, std::int64_t now_ns);
-    // As the terminal believed it, before it delivers.
+    // The report as the terminal has it, before it delivers packets.
     void on_report(const slot_report& report);
     void on_delivered(std::uint64_t number, bool damaged, std::int64_t air);
     void on_record(const packet_record& r);

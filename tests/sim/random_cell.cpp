@@ -134,7 +134,7 @@ public:
         if (c.delay) link.retransmission_delay_slots = 3 + dice_[3].up_to(46);
         if (c.limit) link.max_retransmissions = dice_[4].up_to(31);
         if (c.queue) link.queue_packets = 1 + dice_[5].up_to(100);
-        // A terminal that is told of packing understands frames without.
+        // A terminal that is set to packing understands frames without it.
         if (c.packing && script_.world.link.packing) link.packing = dice_[6].hits(0.5);
         w.reconfigure(link);
         if (c.losses) {
@@ -159,7 +159,7 @@ public:
         }
         w.run(rest, false);
     }
-    // Until the next change.
+    // The number of slots until the next change.
     int slots() { return 1 + dice_[9].up_to(60); }
     int phase(int slots) { return slots > 0 ? dice_[10].up_to(slots) : 0; }
     // The channel as it was drawn, so that the cell runs dry.
@@ -174,8 +174,8 @@ private:
                                         random_source{0}, random_source{0}};
 };
 
-// Behind a lost boundary the terminal may not know before more comes where the next packet begins,
-// or that there is none: so a few packets without errors.
+// Sends a few packets without errors. Behind a lost boundary the terminal may not know before that
+// where the next packet begins, or that there is none.
 void show_a_boundary(cell_world& w) {
     const auto channel = w.channel();
     const auto traffic = w.traffic();

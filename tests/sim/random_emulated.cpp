@@ -264,7 +264,7 @@ private:
         last = due;
         auto& u = users_[static_cast<std::size_t>(user)];
         if (to == emulated_cell::side::server) {
-            // Those before it in the queue were lost.
+            // The packets before it in the queue were lost.
             while (!u.up.empty() && !std::ranges::equal(u.up.front(), data)) u.up.pop_front();
             if (u.up.empty()) violated("altered or out of order on the uplink");
             u.up.pop_front();

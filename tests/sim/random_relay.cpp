@@ -130,7 +130,7 @@ public:
     }
 
     world_kind::totals run() {
-        for (; next_.value < 200; ++next_) run_slot();  // the cell's loop closes
+        for (; next_.value < 200; ++next_) run_slot();  // until the terminal's feedback has come
         send(sender_segment(syn, first_ - 1, 0));
         for (; acked_ < script_.total; ++next_) {
             if (next_.value > 120000) violated("the transfer does not end");
@@ -239,7 +239,7 @@ private:
         else if (!std::ranges::equal(came, p))
             violated("the relay changed what it did not repair");
         if (v != verdict::recovered && v != verdict::intact) return;
-        // As a host: right checksums, its own connection.
+        // A host accepts right checksums and its own connection only.
         if (!read_ip_header(p) || tcp_sum(p) != 0xffff) violated("the host drops this");
         if (get32(p, 12) != server || get32(p, 16) != terminal || p[9] != 6) return;
         if (get32(p, ip) != (std::uint32_t{server_port} << 16 | terminal_port)) return;

@@ -20,7 +20,7 @@
 
 namespace {
 
-// In front of every block: its size, negative when the MAC asked for it.
+// In front of every block of memory is its size, negative when the MAC has allocated it.
 constexpr std::size_t tag_bytes = 64;
 std::atomic<std::int64_t> held_by_mac{0};
 

@@ -286,7 +286,7 @@ TEST(CellWorld, ABlackoutOfAnyLengthLosesNothingThatIsAcknowledgedAndRepeatsNoth
 }
 
 TEST(CellWorld, ALongOutageDuringWhichFramesAreGivenUpIsSurvived) {
-    // Nothing of the grants comes through for longer than the SNs last.
+    // No grant comes through for longer than the SNs last.
     world_config c;
     c.link.max_retransmissions = 0;
     c.link.bins = 25;
@@ -316,7 +316,7 @@ TEST(CellWorld, NothingIsSentToATerminalThatNeverAnswers) {
 }
 
 TEST(CellWorld, AWindowOfThousandsOfFramesIsKept) {
-    // Long loop, all bins, most transmissions fail.
+    // A long retransmission delay, all bins, and most transmissions fail.
     world_config c;
     c.link.bins = 25;
     c.link.modulation = 1;
@@ -348,10 +348,10 @@ TEST(CellWorld, ARerunIsBitIdenticalAndAnotherSeedIsNot) {
     EXPECT_NE(run(7), run(8));
 }
 
-// With ARQ around it, queue always full, Rayleigh fading, far from the mean SNR of the fixed table:
-// at 8 dB the table for 0.1 is wrong, at 30 dB with NMSE 0.2 both fixed ones are. Near 16 dB they
-// differ by less than the dice of a run; that is compared without dice in
-// tests/curves/goodput_curve.cpp.
+// The tables are compared with ARQ, a queue that is always full and Rayleigh fading, far from the
+// mean SNR of the fixed table: at 8 dB the table for 0.1 is wrong, at 30 dB with NMSE 0.2 both
+// fixed ones are. Near 16 dB they differ by less than the dice of a run; that is compared without
+// dice in tests/curves/goodput_curve.cpp.
 TEST(CellWorld, FarFromTheReferenceTheTableThatFollowsTheErrorCarriesMoreThanTheFixedOnes) {
     const auto goodput = [](switch_table_kind kind, double mean, double nmse) {
         world_config c;

@@ -75,7 +75,7 @@ TEST_F(EmulatedCell, APacketLeavesAtTheEndOfTheSlotThatCarriedItsLastFrame) {
     cell_->downlink().offer(packet(1500), 100 * ms + 1);
     run_until(200 * ms);
     ASSERT_EQ(arrived_.size(), 1U);
-    // In before slot 151 starts (100.67 ms): slots 151 .. 164 carry it.
+    // The packet comes before slot 151 starts (100.67 ms), so slots 151 .. 164 carry it.
     EXPECT_EQ(arrived_[0].due, slot_start(slot(165)));
 }
 
@@ -104,7 +104,8 @@ TEST_F(EmulatedCell, TheWiredDelayIsAddedToTheNanosecond) {
 
 TEST_F(EmulatedCell, AFailedFrameComesOneLoopLater) {
     // The first transmission at -10 dB fails; the copies keep failing until enough are combined. So
-    // every arrival is a whole number of loops (9 slots at 6 ms) after the first possible one.
+    // every arrival is a whole number of retransmission delays (9 slots at 6 ms) after the first
+    // possible one.
     make([](emulated_setup& s) {
         s.channel.snr_db = -10;
         s.link().bins = 25;
@@ -192,7 +193,7 @@ TEST_F(EmulatedCell, BothMethodsOfFrameErrorsGiveTheSameLink) {
 }
 
 // Between the threshold of the star and its own a set of eight points is better off with two bits.
-// Without combining, as the criterion of the tables is.
+// There is no combining, as the criterion of the tables has none.
 TEST_F(EmulatedCell, AdaptsByTheSwitchTableOfItsOwnEightPoints) {
     const auto carried = [&](int modulation) {
         make([modulation](emulated_setup& s) {

@@ -183,7 +183,7 @@ TEST(EmulatedPackets, AQueueDisciplineDropsForAReasonOfItsOwnAndSaysTheTimeInThe
                 EXPECT_EQ(r.sojourn_ns, r.left_ns - r.arrived_ns) << number;
                 EXPECT_EQ(r.parts.queue, r.sojourn_ns) << number;
             } else if (p.dropped.empty()) {
-                // From the queue it is taken with its first part.
+                // It leaves the queue with its first part.
                 EXPECT_GE(r.sojourn_ns, r.parts.queue) << number;
                 EXPECT_LE(r.sojourn_ns, r.parts.queue + r.parts.scheduling) << number;
             } else {

@@ -140,7 +140,7 @@ TEST(OwnScheduler, ItIsShownTheUsersOfTheSlotAndItsBinsAreUsed) {
     EXPECT_LE(w.bins_used(1), 500);
     EXPECT_GT(acknowledged, 0);
     EXPECT_LE(acknowledged, w.bits(1));
-    // Without it the built-in rule has the bins again.
+    // Without the user's rule the built-in one shares out the bins again.
     w.cell().use(nullptr, nullptr);
     w.run(100);
     EXPECT_GT(w.bins_used(0), 100);

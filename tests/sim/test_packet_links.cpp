@@ -340,7 +340,7 @@ private:
     };
     std::int64_t wakeup() const { return link().next_wakeup(); }
 
-    // Up to t, from one wake-up to the next.
+    // Advances up to t, from one wake-up to the next.
     void to(std::int64_t t) {
         while (wakeup() <= t) step(std::max(now_, wakeup()));
         step(t);

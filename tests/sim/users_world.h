@@ -39,7 +39,7 @@ public:
     void reconfigure(const cell_config& cell);
     void set_locked(int user, bool locked) { locked_[static_cast<std::size_t>(user)] = locked; }
     void run(int slots);
-    // Until nothing is queued or on its way; false: it did not end.
+    // Runs until nothing is queued or on its way; false: it did not end.
     bool drain(int most_slots = 20000);
 
     cell_scheduler& cell() { return cell_; }

@@ -37,7 +37,7 @@ inline std::vector<configured_process> configured_processes() {
         {"tcpl", &tcpl::tcpl_keys(), [](auto& s) { tcpl::translate(s); }, {"receiver.tun=wip1"}}};
 }
 
-// Its defaults, and what has none.
+// The defaults of the process, and values for required settings.
 inline config::settings started(const configured_process& p) {
     config::settings s(*p.keys);
     for (const auto& a : p.always) s.merge_assignment(a);

@@ -43,7 +43,7 @@ int descriptors() {  // without the first three
     return n;
 }
 
-// Neither a file for reading nor one for writing, whoever may.
+// Whether this process may open a file for reading or writing, which it should not.
 bool may_open() {
     return ::open("/proc/self/status", O_RDONLY) >= 0 ||
            ::open("/tmp", O_TMPFILE | O_WRONLY, 0600) >= 0;

@@ -130,8 +130,8 @@ class Window:
         self.screen.xdotool("type", "--clearmodifiers", "--delay", "20", text)
 
     def set(self, control, value):
-        """As a person does without a mouse: Ctrl+K, find it, Tab to it, change it, Return. Returns
-        when the window shows the value as read back from the process."""
+        """Sets a control as a person does without a mouse: Ctrl+K, find it, Tab to it, change it,
+        Return. Returns when the window shows the value as read back from the process."""
         self.key("ctrl+k")
         self.wait_for(lambda w: w["focus"] == "control_search", "Ctrl+K goes to the controls")
         self.key("ctrl+a")

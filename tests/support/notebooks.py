@@ -122,8 +122,8 @@ def execute(path):
 
 
 def environment():
-    """Where a notebook finds the package `openwip`, and that what the package starts belongs to this
-    tree."""
+    """Sets the environment in which a notebook finds the package `openwip`, and the package the
+    programs of this tree."""
     os.environ["PYTHONPATH"] = str(TOP / "host/cli")
     os.environ["OPENWIP_TOP"] = str(TOP)
     os.environ.pop("MPLBACKEND", None)  # the kernel draws into the notebook

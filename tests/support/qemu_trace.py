@@ -52,8 +52,8 @@ def writes(trace: pathlib.Path | str) -> Iterator[tuple[str, int]]:
 
 
 def outputs(trace: pathlib.Path | str) -> Iterator[Latch | Pins | tuple[str, int]]:
-    """In their order: words that chips took, switch and trigger output, and ("step", n), ("time",
-    us)."""
+    """The outputs in their order: words that chips took, switch and trigger output, and ("step",
+    n), ("time", us)."""
     shifted = None
     for address, value in writes(trace):
         if address == SPI_DATA:

@@ -46,10 +46,10 @@ def wrong(counts: dict[str, int]) -> list[str]:
 
 
 def with_left_octets(line: str, marks: str) -> list[str]:
-    """With LIs of 15 bits an octet that is left alone in a PDU, behind an SDU's end or its last LI,
-    is padding without an LI (9.2.2.8), which the receiver ignores. tshark 4.0 does not: it has it
-    as the last octet of that SDU, or as the first of the next one. So: how it may have this SDU,
-    where the sender left one behind it (>) or before it (<)."""
+    """An SDU in the forms that tshark may have. With LIs of 15 bits an octet that is left alone in
+    a PDU, behind an SDU's end or its last LI, is padding without an LI (9.2.2.8), which the
+    receiver ignores. tshark 4.0 does not: it has it as the last octet of that SDU, or as the first
+    of the next one. `marks`: the sender left such an octet behind this SDU (>) or before it (<)."""
     *channel, sdu = line.split(" ")
     before, behind = "00" * ("<" in marks), "00" * (">" in marks)
     return [

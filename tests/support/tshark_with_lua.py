@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line of a tshark that loads Lua scripts, whoever runs the tests."""
+"""The command line of a tshark that loads Lua scripts, also for root."""
 
 import functools
 import os

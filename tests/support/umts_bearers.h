@@ -16,7 +16,7 @@ inline bearer_config of_profile(const char* name) {
     return c;
 }
 
-// From one wake-up to the next, up to t.
+// Advances a bearer from one wake-up to the next, up to t.
 inline void run_to(bearer& b, std::int64_t t) {
     while (b.next_wakeup() <= t) b.advance(b.next_wakeup());
     b.advance(t);

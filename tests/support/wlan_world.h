@@ -75,7 +75,7 @@ private:
         int tag, queued;
         std::uint64_t given = 0;
     };
-    // In the queue that it feeds.
+    // Packets in the queue that a feed fills.
     std::uint64_t waiting(const feed& f) {
         if (f.link == &cell.downlink()) return f.given - down[static_cast<std::size_t>(f.tag)];
         return cell.queued(cell.nodes() - cell.stations() + f.tag).packets;

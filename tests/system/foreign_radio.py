@@ -166,7 +166,8 @@ def flowgraph(base, terminal):
     head, vector = blocks.head(gr.sizeof_gr_complex, count), blocks.vector_sink_c()
     top.connect(blocks.vector_source_c(samples, False, 1, tags), sink)
     top.connect(source, head, vector)
-    # In the middle, at a time: half of the bursts come at another frequency.
+    # In the middle a timed command changes the frequency, so that half of the bursts come at
+    # another one.
     change = START_S + 0.005 + (BURSTS / 2 - 0.25) * BURST_EVERY_S
     command = pmt.make_dict()
     command = pmt.dict_add(command, pmt.intern("freq"), pmt.from_double(CARRIER - RETUNE_HZ))

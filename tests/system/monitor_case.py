@@ -88,7 +88,7 @@ class MonitorTest(unittest.TestCase):
         return self.enter(mw.Window(self.screen, self.folder, *options))
 
     def cell(self, command, name, *options):
-        """In the background, with traffic all the time; gone at the end."""
+        """A cell in the background, with traffic all the time; it ends with the test."""
         cell = Demo(name, *options) if command == "demo" else Emulated(name, *options)
         self.addCleanup(self.assert_nothing_left, cell.cell)
         self.addCleanup(cell.close)
@@ -104,7 +104,7 @@ class MonitorTest(unittest.TestCase):
         self.assertTrue(happens(lambda: not left_of(cell)), left_of(cell))
 
     def assert_set(self, window, name, key, control, value, shown=None):
-        """With the keyboard; the window and ./openwip get say the same."""
+        """Sets a value with the keyboard; the window and ./openwip get then have the same."""
         window.set(control, value)
         done = openwip("get", "--name", name, "--json", key)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -297,7 +297,7 @@ class MonitorTest(unittest.TestCase):
 
     @staticmethod
     def keep(folder, names, prefix=""):
-        """For docs/figures."""
+        """Keeps pictures for docs/figures."""
         FIGURES.mkdir(exist_ok=True)
         for path in folder.glob("*.png"):
             if path.stem in names:

@@ -55,7 +55,7 @@ class InQemu(unittest.TestCase):
         self.machine.settle(lambda: self.device.status().tick)
 
     def be_patient(self):
-        """Where silence is not the subject: this machine may be busy."""
+        """For tests that are not about silence: the machine may be busy."""
         self.device.command("SYST:WATC:TIM 60")
 
     def steps(self):

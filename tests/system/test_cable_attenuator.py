@@ -173,8 +173,8 @@ class InARun(unittest.TestCase):
         self.assertEqual(self.levels()[1], 31.75)
 
     def check_lines(self, lines):
-        """In JSON lines and in the record: ten times a second, each step's level, the levels set
-        behind it."""
+        """Both JSON lines and the record have a message ten times a second, the level of each step,
+        and the levels set after it."""
         output, _ = lines.communicate(timeout=20)
         messages = [json.loads(line) for line in output.splitlines()]
         self.assertGreater(len(messages), 30)

@@ -166,8 +166,8 @@ class Campaign(unittest.TestCase):
         self.assertEqual(list((self.folder / "runs").iterdir()), [])
 
     def test_a_result_stays_whatever_becomes_of_its_worker(self):
-        """One of before, in a round that makes others, and one whose run is killed after it has
-        written it."""
+        """A former result stays in a round that makes others, and so does one whose run is killed
+        after writing it."""
         (self.folder / "runs").mkdir()
         (self.folder / "runs" / "1.json").write_text("of before")
         many, done = pool.Pool(PLACES, self.folder, 2, self.command), []

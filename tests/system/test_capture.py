@@ -35,7 +35,7 @@ def start(*arguments):
 
 
 def ping(cell, count):
-    """From the terminal: the answers go over the link."""
+    """Pings from the terminal, so that the answers go over the link."""
     program = traffic.Program(
         cell.namespace("terminal"),
         ["ping", "-n", "-c", str(count), "-i", "0.05", cell.address["base"]],

@@ -309,7 +309,7 @@ class Traces(TraceCase):
 
 
 class Recordings(unittest.TestCase):
-    """From telemetry to rows; with a running cell: test_demo_keep.py."""
+    """Tests of making rows from telemetry; those with a running cell are in test_demo_keep.py."""
 
     def recording(self, measured):
         rows = {s: numpy.full(25, s, dtype="f4") for s in measured}

@@ -66,8 +66,8 @@ class Files(TraceCase):
                 self.refused(pattern, "info", self.damaged("bad.h5", change))
 
     def test_rows_in_other_files_are_refused_by_name_by_every_command_that_reads_a_trace(self):
-        """Where the source is not found they would be 0 dB, and which one it is depends on the
-        folder."""
+        """If HDF5 does not find the source of a virtual dataset its rows would be 0 dB, and which
+        file it finds depends on the folder."""
 
         def other(key, make):
             def apply(f):
@@ -196,7 +196,7 @@ class Files(TraceCase):
         self.assertEqual(kept.read_text(), "yesterday")
 
     def trace_of_nothing(self):
-        """In which no packet is delivered."""
+        """A trace in which no packet is delivered."""
         with open(self.file("deep.csv"), "w", encoding="ascii") as f:
             f.writelines(",".join(["-50"] * 25) + "\n" for _ in range(3))
         self.command("import", self.file("deep.csv"), "-o", self.file("deep.h5"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whoever dies, nothing of a cell is left: the supervisor with stand-in processes, no radio."""
+"""Nothing of a cell is left, whichever process dies: the supervisor with stand-in processes, no
+radio."""
 
 import os
 import pathlib
@@ -154,8 +155,8 @@ class Supervisor(unittest.TestCase):
         os.kill(self.cell.state["keeper"][0], signal.SIGKILL)
         self.launcher.kill()
         self.launcher.wait()
-        # All of them: a child that was killed before its exec still holds the lock of the
-        # directory.
+        # All processes have to have ended: a child that was killed before its exec still holds the
+        # lock of the directory.
         self.wait_until(lambda: all(procfs.start_time(p) is None for p in self.pids))
         self.assertTrue(self.cell.run.exists())
         self.assertIn("removed what was left", commands.down_cell(self.cell))

@@ -80,7 +80,7 @@ class EmulatedControls(unittest.TestCase):
         i = Interval(s)
         self.assertTrue(happens(lambda: i.frames("frames_failed") > 100))
         self.assertTrue(happens(lambda: abs(i._now()[1].radio.mean_snr_db - 5) < 1.5))
-        # Nothing is sent twice.
+        # From now on no frame is repeated.
         change(self, s, link__max_retransmissions=0, link__combining="off")
         i = Interval(s)
         self.assertTrue(happens(lambda: i.frames("frames_given_up") > 100))
@@ -138,7 +138,7 @@ class EmulatedControls(unittest.TestCase):
         change(self, s, channel__blackout="off")
         i = Interval(s)
         self.assertTrue(happens(lambda: i.frames("frames_acknowledged") > 100))
-        # With a length it is over by itself.
+        # A blackout with a length ends by itself.
         slot = s.set({"channel.blackout": "100"})["air"]
         self.assertEqual(s.read_back({"channel.blackout": "off"}, 10), {})
         s.read()

@@ -16,7 +16,7 @@ CELLS = (f"r{os.getpid() % 100000}n{n}" for n in itertools.count())
 # Two at a time on two cores, beside tests of the lowest priority: at half the pace a cell was held
 # back now and then until TCP's timer ran out.
 SLOW = ["--speed", "0.25", "--pacing-limit-ms", "1000"]
-# With room for any product's image; two of them at 256-QAM below.
+# The SNR leaves room for the image of any product; two products run at 256-QAM below.
 SIX_BITS = ["--modulation", "6", "--snr", "30"]
 EIGHT_BITS = ["--modulation", "8", "--snr", "40"]
 

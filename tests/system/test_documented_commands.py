@@ -33,7 +33,8 @@ def runnable(block):
 
 
 def script(page, folder):
-    """All blocks of a page, one behind the other; a file that it says to save is saved first."""
+    """A script of all blocks of a page, one behind the other; a file that it says to save is saved
+    first."""
     lines = ["set -eu"]
     for block in documented.blocks(page):
         if block.save_as:

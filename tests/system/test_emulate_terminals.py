@@ -90,7 +90,7 @@ class Terminals(unittest.TestCase):
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
 
     def test_multicast_reaches_every_terminal_and_an_unknown_address_none(self):
-        """On each kind of link, which knows nothing of addresses."""
+        """The test runs on each kind of link; links know nothing of addresses."""
         for kind in ("ofdm", "umts", "wlan", "hetnet"):
 
             def workload(cell):
@@ -256,8 +256,8 @@ class Terminals(unittest.TestCase):
             slowest("-c", "3")
             settings.read()
             whole = settings.status["base"].bearer.blocks_lost
-            # From the next interval on: a spike, which is over by itself, and a downlink of 1
-            # kbit/s, 100 bytes in 0.8 s.
+            # The changes hold from the next interval on: a spike, which ends by itself, and a
+            # downlink of 1 kbit/s, 100 bytes in 0.8 s.
             settings.set({"umts.spike_ms": 600})
             spike = slowest("-c", "1")
             settings.set({"umts.down_kbps": 1})

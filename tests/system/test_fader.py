@@ -310,7 +310,7 @@ class Cabled(unittest.TestCase):
 
 @unittest.skipUnless(FADER.exists(), "wip_fader is not built")
 class OnItsOwnCable(unittest.TestCase):
-    """Its transmitter on its receiver, in the place of the stations."""
+    """The fader's transmitter is cabled to its receiver, without stations."""
 
     def test_what_its_radios_do_is_measured_and_both_sides_are_recorded(self):
         faults = (
@@ -451,7 +451,7 @@ class Cell(unittest.TestCase):
         self.through_the_radios(
             status, control.Control(run.cell.endpoint("terminal.control")).status(5).radio
         )
-        # The loop cannot become shorter than the way through the fader.
+        # The retransmission delay cannot become shorter than the way through the fader.
         done = openwip("set", "--name", name, "link.retransmission_delay_ms=3")
         self.assertEqual(done.returncode, 2, done)
         self.assertIn("with link.fader_slots = 3 and a lead of 0 at least 6 slots", done.stderr)
@@ -470,7 +470,7 @@ class Cell(unittest.TestCase):
         self.assertRegex(run.output, "(?m)^openwip: fader was killed by SIGKILL")
 
     def test_what_its_radios_receive_and_send_is_recorded_with_the_runs_verdict(self):
-        """On awgn the output is the input, both delays later, and noise."""
+        """With awgn the output is the input, later by both delays, with noise."""
         name = f"r{os.getpid() % 100000}"
         with tempfile.TemporaryDirectory(prefix="openwip-fader-") as folder:
             base, report = pathlib.Path(folder, "run"), pathlib.Path(folder, "report.json")
@@ -536,7 +536,7 @@ class Cell(unittest.TestCase):
         self.assertEqual(
             checks.evaluate(Facts(fader=fading.fader_of(air, terminal)))["reasons"], []
         )
-        for b in air.bursts:  # told with an echo of -6 dB 1 us later
+        for b in air.bursts:  # reported with an echo of -6 dB 1 us later
             expected = numpy.array(through_radios.complex_of(b.burst)) * (
                 1 + 0.5 * numpy.exp(-2j * numpy.pi * 0.15 * numpy.arange(32))
             )

@@ -53,7 +53,7 @@ usrp::sptr station(const air_process& air, const std::string& node) {
     return radio;
 }
 
-// By a mixer alone, of what both stations send from `begin` on.
+// The samples at a node by a mixer alone, from what both stations send from `begin` on.
 samples mixed(const mix::mix_config& config, std::size_t node, tick begin, const samples& a,
               const samples& b) {
     cabled::received_samples first(1 << 18), second(1 << 18);

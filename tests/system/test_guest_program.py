@@ -21,7 +21,8 @@ from openwip_cli.runs import virtual
 TOP = pathlib.Path(__file__).resolve().parents[2]
 GUEST = pathlib.Path(os.environ["OPENWIP_BUILD"], virtual.GUEST)
 SCHEMA = json.loads((TOP / "host/flow/flows.schema.json").read_text())
-# Without ARP a packet has its sender's address of the link for a destination: both have the same.
+# Without ARP the destination address of a frame is that of its sender, so both interfaces have the
+# same.
 START = """
 ip link add eth0 address 02:00:00:00:00:01 type veth peer name eth1 address 02:00:00:00:00:01
 mkdir host && mount --bind / host && exec chroot . /init

@@ -118,8 +118,8 @@ class RunningProcesses(unittest.TestCase):
 
     @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
     def test_the_macs_and_the_emulator_and_the_line(self):
-        """All at once, over every socket: the answers are mostly waited for, some milliseconds
-        each."""
+        """All values at once, over every socket: the answers are mostly waited for, some
+        milliseconds each."""
         asked = []
         with concurrent.futures.ThreadPoolExecutor() as pool:
             for program, settings, sockets in (

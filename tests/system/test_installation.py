@@ -56,7 +56,7 @@ class Installation(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         os.chmod(folder.name, 0o755)  # processes of a cell are not root
         cls.folder = pathlib.Path(folder.name)
-        # It is moved after it was made, as a package is that is unpacked elsewhere.
+        # The installation is moved after it was made, like a package that is unpacked elsewhere.
         made, cls.prefix = cls.folder / "made", cls.folder / "moved"
         done = subprocess.run(
             ["cmake", "--install", BUILD, "--prefix", made], capture_output=True, text=True

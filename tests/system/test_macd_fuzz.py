@@ -225,7 +225,7 @@ def test_the_terminal_survives_garbage_on_every_socket():
         assert status.terminal.slots > 0.9 * SLOTS, status.terminal
         check_direction("downlink", status.downlink)
         check_direction("uplink", status.uplink)
-        # Its settings are printed at the start; of the garbage it warns a few times only.
+        # The settings are printed at the start; there are only a few warnings about the garbage.
         warnings = [line for line in w.output("terminal").splitlines() if ": warning: " in line]
         assert 0 < len(warnings) < 20, warnings
         for s in kept:

@@ -81,7 +81,7 @@ class OnADemo(MonitorTest):
         self.assert_pictures(pictures, (*FED, *RECEIVED))
         # one terminal has all
         self.assert_empty_views_would_be_seen(pictures, (*set(FED) - {"allocation"}, *RECEIVED))
-        # At this load a delay is the queue's.
+        # At this load most of a delay is that of the queue.
         self.keep(pictures, {p.stem for p in pictures.glob("*.png")} - {"allocation", *DELAYS})
 
         self.assert_set(w, name, "link.bins", "base link.bins", 5)
@@ -363,7 +363,8 @@ class Recorded(MonitorTest):
 
 class AnAttenuator(MonitorTest):
     def test_its_track_moves_with_the_levels_that_it_plays(self):
-        """Its firmware runs in QEMU; the cell is on cables, its software USRPs do not hear it."""
+        """The firmware of the attenuator runs in QEMU. The cell is on cables, but the attenuator
+        does not affect its software USRPs."""
         levels = (5, 12.5, 20, 27.5)
         table = self.folder / "table.csv"
         table.write_text("2\n" + "".join(f"{levels[k % 4]}\n" for k in range(1200)))
@@ -425,8 +426,8 @@ class AnAttenuator(MonitorTest):
         self.keep(pictures, ("fader",), "attenuator_")
 
     def assert_track(self, path, shown, levels):
-        """As far below 0 as it takes away, on an axis from -70 to 110: each level as wide as its
-        share of the time."""
+        """The track is as far below 0 as the attenuation, on an axis from -70 to 110, and each
+        level as wide as its share of the time."""
         found, left, top, right, bottom = mw.box(path)
         track = found[:, left + 1 : right] == mw.SERIES[5]
         wide = []

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip demo --replay-iq: a recorded run through receiver and macd, for whoever watches a cell.
-Its decisions are the recorded ones, nothing can be set, an end or a kill leaves nothing, and what
-is no recording is refused."""
+"""./openwip demo --replay-iq: a recorded run through receiver and macd, which views show like any
+cell. Its decisions are the recorded ones, nothing can be set, an end or a kill leaves nothing, and
+what is no recording is refused."""
 
 import datetime
 import json
@@ -60,7 +60,7 @@ class Replay(unittest.TestCase):
         cls.live = json.loads(pathlib.Path(f"{cls.recording}.sigmf-meta").read_text())["global"]
 
     def replay(self, *arguments):
-        """In the background."""
+        """A replay in the background."""
         demo = Demo(CELL, "--replay-iq", self.recording, *arguments)
         self.addCleanup(demo.close)
         return demo
@@ -136,7 +136,7 @@ class Replay(unittest.TestCase):
         self.assertIn("replay", done.stdout)
 
     def assert_spectrum(self, message):
-        """Its power is that of one of the recorded slots before."""
+        """Checks that the power of a spectrum is that of one of the recorded slots before."""
         dbfs = numpy.array(message.receiver.spectrum_dbfs)
         self.assertEqual(len(dbfs), 768)
         # of points that are 2.0044 wide

@@ -143,7 +143,7 @@ class Rights(unittest.TestCase):
                         self.assertEqual(no_new, "1")
         # A page that is asked for before the first message names no publisher yet.
         self.assertTrue(wait_until(lambda: b"openwip_up" in self.metrics_page(), 15))
-        # With what is left the verdict monitor reaches the stations.
+        # The rights that are left suffice for the verdict monitor to reach the stations.
         top = lambda: openwip("top", "--name", CELL, "--once").stdout
         self.assertTrue(wait_until(lambda: re.search(r" [1-9][\d.]* s measured", top()), 15), top())
 

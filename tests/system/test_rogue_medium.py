@@ -26,7 +26,7 @@ NODES = "{base: {}, terminal: {}}"
 
 
 def attach(medium, within=10):
-    """As a radio does: again and again until the medium is there."""
+    """Attaches as a radio does: again and again until the medium is there."""
     deadline = time.monotonic() + within
     while True:
         try:
@@ -95,7 +95,7 @@ class RogueMedium(unittest.TestCase):
 
 
 class Meeting(unittest.TestCase):
-    """Where a medium and its radios meet, and what becomes of it."""
+    """Tests of the files at which a medium and its radios meet, and of their end."""
 
     def test_a_killed_medium_is_seen_by_its_end_and_its_place_is_taken_over(self):
         with Medium("clock: lockstep", NODES) as killed:

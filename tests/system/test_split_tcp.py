@@ -128,8 +128,8 @@ class Proxy(unittest.TestCase):
             )
             self.assertEqual(held["most_held"], BUFFER)
             self.assertEqual(held["held"], BUFFER)
-            # Its two sockets, the sender's and the reader's own buffers: of the reader's the kernel
-            # grants some 128 KiB at first.
+            # Besides those there are the buffers of the proxy's two sockets, of the sender and of
+            # the reader, for which the kernel grants some 128 KiB at first.
             self.assertLess(sent, 12 * BUFFER)
             client.setblocking(True)
             client.shutdown(socket.SHUT_WR)

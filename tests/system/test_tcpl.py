@@ -231,7 +231,8 @@ class Points(unittest.TestCase):
             self.assertEqual(len(list(tcpl.points_of(s))), points)
 
     def test_a_value_that_is_given_twice_is_measured_once(self):
-        """Else the same seeds would count as further runs, and the interval be too narrow."""
+        """Otherwise the same seeds would count as further runs, and the interval would be too
+        narrow."""
         for given in ("1e-5", "1e-5,1e-5,0.00001"):
             s = tcpl.parse(["--ber", given, "--mtu", "576", "--runs", "3", "--relay", "off"])[2]
             self.assertEqual([p["seed"] for p in tcpl.points_of(s)], [1, 2, 3])

@@ -108,7 +108,7 @@ class OnACell(unittest.TestCase):
         self.addCleanup(t.end)
         return t
 
-    # In the order of the names: traffic runs during the first ones.
+    # The tests run in the order of their names: traffic runs during the first ones.
 
     def test_1_once_prints_a_screen_of_80x24_with_everything_known(self):
         found = []

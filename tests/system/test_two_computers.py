@@ -37,7 +37,7 @@ FAR = {"base": "10.42.0.2", "terminal": "10.42.0.1"}
 
 
 def waited_s():
-    """In which some task of the machine waited for a core, so far."""
+    """Seconds so far in which some task of the machine waited for a core."""
     try:
         return (
             int(pathlib.Path("/proc/pressure/cpu").read_text().split("total=")[1].split()[0]) * 1e-6
@@ -84,8 +84,8 @@ class TwoComputers(unittest.TestCase):
         self.addCleanup(self.world.close)
 
     def check_healed(self, station):
-        """From the start of the command to the first answer over the link. Of a machine with other
-        work the time is left out in which some task waited for a core."""
+        """Checks the time from the start of the command to the first answer over the link, without
+        the time in which some task of a busy machine waited for a core."""
         waited = waited_s()
         station.wait_until_up()
         self.assertTrue(
@@ -123,7 +123,7 @@ class TwoComputers(unittest.TestCase):
         base = world.station("base")
         self.check_healed(base)
 
-        # Nothing of it came from the LAN's delays: 2 ms are three slots, and lock has been lost
+        # The LAN's delays have caused no loss of lock: 2 ms are three slots, and lock has been lost
         # with the base station only, twice.
         self.assertLessEqual(again.output.count("lock lost"), 2, again.output)
         code, of_terminal = again.ends()
@@ -249,8 +249,8 @@ class Cables(unittest.TestCase):
             )
 
     def from_the_other_computer(self, world, far, report, here):
-        """With the keys of the terminal's computer: compare says what it says where the fader runs,
-        get and set reach its path."""
+        """With the keys of the terminal's computer, compare prints the same as on the fader's
+        computer, and get and set reach the fader's path."""
 
         def asked(*command, keys="keys"):
             return subprocess.run(

@@ -154,7 +154,7 @@ TEST(Channels, each_with_a_stream_of_its_own_begin_and_end_by_themselves) {
     const auto first = w.from->get_tx_stream(channels({0}));
     const auto second = w.from->get_tx_stream(channels({1}));
     const auto rx0 = w.to->get_rx_stream(channels({0})), rx1 = w.to->get_rx_stream(channels({1}));
-    // As many as the radio holds before its clock runs.
+    // As many samples as the radio holds before its clock runs.
     const samples a = noise(3, 12'000), b = noise(4, 12'000);
     begin(*rx0, 0.1, 12'000);
     begin(*rx1, 0.1005, 8'000);

@@ -239,7 +239,7 @@ class Foreign(unittest.TestCase):
     @unittest.skipUnless(has_module("gnuradio"), "gnuradio is not installed")
     def test_gnu_radio_bursts_and_a_retune_by_message(self):
         def test(product):
-            # Its own 16 frames hold 4 ms, which GNU Radio's start takes on a busy machine.
+            # The default of 16 frames holds 4 ms, which GNU Radio's start takes on a busy machine.
             frames = ",num_recv_frames=256" * (product == "b210")
             with Medium(SLOW_MEDIUM, "{a: {}, b: {}}", "[{from: a, to: b, gain_db: -20}]") as air:
                 found = self.found(

@@ -53,7 +53,7 @@ TEST(Properties, ranges_are_those_of_the_table) {
     }
 }
 
-// As UHD 4.9 names them: db_ubx.cpp, ad936x_manager.cpp and b200_impl.cpp, get_fe_name.
+// The names are those of UHD 4.9: db_ubx.cpp, ad936x_manager.cpp and b200_impl.cpp, get_fe_name.
 TEST(Properties, front_ends_have_the_names_that_uhd_gives_them) {
     std::string names;
     for (const product& p : products()) {
@@ -381,7 +381,7 @@ TEST(AnalogEdge, filters_delay_and_keep_the_end_of_a_burst) {
     }
     EXPECT_NEAR(moment / sum - pulse_at, delay, 0.02);
     EXPECT_GT(std::abs(delay - std::round(delay)), 0.1);
-    // On the air for as long as it was sent, of which the first samples are empty.
+    // The burst is on the air for as long as it was sent, and its first samples are empty.
     const auto level = [&y](std::size_t i) { return std::abs(y[i]); };
     EXPECT_LT(level(0), 0.02);
     EXPECT_LT(level(std::size_t(delay) - 8), 0.02);

@@ -106,7 +106,7 @@ class Station:
         self.role = role
         self.cell = cells.Cell(f"{world.name}{role[0]}", int(role == "terminal"), role == "base")
         self.report = world.folder / f"{role}.json"
-        # Not `ip netns exec`: that one has mounts of its own, and nobody outside would see the
+        # `ip netns exec` is not used: it has mounts of its own, so no process outside would see the
         # station's namespace.
         self.process = subprocess.Popen(
             [
@@ -168,7 +168,7 @@ class Station:
         return self.run("ping", "-c1", "-W1", address).returncode == 0
 
     def power_fails(self):
-        """All of it is gone at once, and nobody is left to clear up."""
+        """Kills all processes of the station at once, so that none is left to clear up."""
         state = self.cell.state
         for pid, _ in [tuple(state["keeper"]), *self.cell.recorded_processes()]:
             os.kill(pid, signal.SIGKILL)
@@ -278,7 +278,7 @@ class World:
         )
         if self.cabled:
             self.wait_for("air.control", self.medium)
-            # On the base station's computer, for the terminal to ask.
+            # The fader runs on the base station's computer; the terminal connects to it.
             self.fader = start(
                 "fader.yaml",
                 FADER,
@@ -311,7 +311,7 @@ class World:
         return made
 
     def close(self):
-        """Whatever does not end, the rest goes."""
+        """Ends everything, even if some part does not end."""
         with contextlib.ExitStack() as left:
             left.callback(self.keep.cleanup)
             for name in self.namespace.values():

@@ -34,7 +34,7 @@ inline std::string refusal(const std::string& args) {
 
 inline constexpr double carrier = 1.8e9;
 
-// From one radio to another in lockstep, as fast as it goes.
+// One radio sends to another in lockstep, as fast as possible.
 struct two_radios {
     two_radios(const std::string& from, const std::string& to, double rate_from, double rate_to,
                const std::string& clock_source = "internal")

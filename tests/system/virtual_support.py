@@ -40,7 +40,7 @@ def transfer_pages_and_speech():
 
 
 def check_transfer_and_pages(test, ends):
-    """They came through whole. `ends`: {(flow, end): its report}."""
+    """Checks that transfer and pages came through whole. `ends`: {(flow, end): its report}."""
     test.assertEqual(ends[0, "receiver"]["bytes"], 50000)
     test.assertGreater(ends[1, "client"]["pages"], 1)
     test.assertEqual(ends[1, "client"]["broken"], 0)
@@ -56,7 +56,8 @@ def run(plan=None, packets=None, recorded=None, **settings):
 def check_record(
     test, recorded, report, lines=("packet    base", "slot      terminal", "status    base")
 ):
-    """Nothing is lost of what the cell told, and the page of the run can be made of it."""
+    """Checks that no message of the cell is lost, and that the page of the run can be made from the
+    record."""
     test.assertEqual(report["record"]["lost"], 0)
     done = subprocess.run(
         [sys.executable, "-m", "openwip_cli", "record", "info", recorded],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Samples in, IP packets out, from docs/reference/air-interface.md alone: whoever wrote this had read that
+"""Samples in, IP packets out, from docs/reference/air-interface.md alone: its author had read that
 page, a file of samples with lost grants, frames sent again and fragments of them, and nothing of
 the code. All 688 frames and 78 packets of two such files came out right, at the first run that
 ended. Wanted: slots in place, no carrier offset, a flat channel of gain 1 (what phy_demodulator.py

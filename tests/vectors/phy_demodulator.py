@@ -146,7 +146,7 @@ def place(r, width, limit):
 
 
 def retransmission_of(r, b, first_sn, before):
-    """Its SN and its part, into b."""
+    """Reads SN and part of a retransmission into b."""
     code = r.gamma()
     if code > 131071:
         raise Refused("SN")
@@ -359,7 +359,7 @@ class Stream:
             self.nibbles.setdefault(sn, {}).update(enumerate(map(int, payload), b["offset"]))
 
     def frame(self, sn):
-        """Its nibbles, or None when some never came."""
+        """The nibbles of a frame, or None when some never came."""
         length, got = self.lengths.get(sn), self.nibbles.get(sn, {})
         if length is None or any(i not in got for i in range(length)):
             return None
@@ -369,7 +369,7 @@ class Stream:
         return sum(self.frame(sn) is not None for sn in self.nibbles)
 
     def packets(self):
-        """All that are complete, in order."""
+        """All packets that are complete, in order."""
         out, at = [], self.boundary_from(self.first)
         while at is not None:
             sn, nibble = at

@@ -252,7 +252,7 @@ class PhyModel(unittest.TestCase):
                 self.assertGreater(len(packets), 30)
                 self.assertEqual(packets, output["delivered"])
                 self.assertEqual(len(output["sent"]) == len(packets), output["given_up"] == 0)
-                # Without the retransmissions most of it is lost: they were decoded, and had to be.
+                # Without the retransmissions most of it is lost, so they must have been decoded.
                 deaf, _, _ = stranger.receive(air, number, retransmissions=False)
                 self.assertLess(len(deaf), len(packets) / 2)
                 for what, times in stream.seen.items():

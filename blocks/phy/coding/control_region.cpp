@@ -20,8 +20,8 @@ constexpr auto place_of = [] {
 
 constexpr int content_end = 8 * grant_bytes;
 constexpr int least_content = 123;
-// In mean soft bits: what the zeros have to bring together, and the fall that ends them (the code
-// of a single one brings 7 ones, a fall of 9).
+// In mean soft bits: the evidence that all zeros together must have, and the fall of the sum that
+// ends them (a single one gives 7 ones in the code, a fall of 9).
 constexpr float evidence = 12;
 constexpr float fall = 3;
 constexpr int guard = 20;        // bits

@@ -54,12 +54,14 @@ public:
                 control_symbols& out) const noexcept;
 
     // soft: two values a symbol (real, imaginary), positive where the coordinate is positive,
-    // weighted by reliability. In the order of the code, without scrambling, positive = 0:
+    // weighted by reliability. `ordered`: the same in the order of the code, without scrambling,
+    // positive = 0.
     void order(std::span<const float, code_sent_bits> soft, int slot_in_frame,
                std::span<float, code_sent_bits> ordered) const noexcept;
 
-    // Whether the CRC holds. On success `again` holds the symbols as they were sent: known symbols
-    // for the channel estimate. A grant may contradict `due`, where it is known.
+    // Decodes the grant. Returns whether the CRC holds; then `again` has the symbols as they were
+    // sent, as known symbols for the channel estimate. If `due` is known it helps to decode; the
+    // grant may contradict it nevertheless.
     bool decode(std::span<const float, code_sent_bits> ordered, int slot_in_frame,
                 const std::optional<grant_due>& due, std::span<std::uint8_t, grant_bytes> grant,
                 control_symbols& again) noexcept;

@@ -18,7 +18,7 @@ struct bin_result {
     bool combined = false;                  // detected after combining with an earlier copy
     std::span<const std::uint8_t> payload;  // nibble-packed, valid until the next call
     std::span<const cf32> symbols;          // 108 equalised symbols, unit energy scale
-    std::span<const float> llr;             // 108 k soft bits (positive: 0); empty unless asked
+    std::span<const float> llr;             // 108 k soft bits (positive: 0); empty by default
 };
 
 }  // namespace wip::phy

@@ -52,7 +52,7 @@ public:
 
     // The stored copy, or nullptr.
     Copy* find(unit_key key) noexcept;
-    // Where the copy of the unit is from now on, the newest of all; as it was, if there was one.
+    // The stored copy of the unit, which becomes the newest of all; a new one if there was none.
     Copy& place_of(unit_key key) noexcept;
     void put(unit_key key, const Copy& copy) noexcept { place_of(key) = copy; }
     void erase(unit_key key) noexcept;

@@ -23,8 +23,9 @@ constexpr float most_of_noise = 0.5F;        // from there on its decisions are 
 // the first is worse by more than that share of the noise, it is subtracted before, which takes
 // time.
 constexpr float let_through = 0.027F, bends = 117, least_more = 0.004F;
-// Between the list of a bin's payload elements and the planes (`Part`: re or im), to the planes
-// where the list is const. The lengths of the runs are constants, so each is a few moves.
+// Copies between the list of a bin's payload elements and the planes (`Part`: re or im): to the
+// planes if the list is const, else from them. The lengths of the runs are constants, so each is a
+// few moves.
 template <auto Part, class Planes, class List, std::size_t... I>
 void copy_runs(Planes& planes, bin_index bin, List* list, std::index_sequence<I...>) {
     const int n = static_cast<int>(bin.n()) * subcarriers_per_bin;

@@ -30,7 +30,7 @@ constexpr std::size_t rows_at_once = 4;
 
 std::size_t whole(std::size_t n, std::size_t group) { return (n + group - 1) / group * group; }
 
-// Not a number becomes the lowest.
+// The SNR within the range of the filters; NaN becomes the lowest.
 float within_range(float snr) { return snr > lowest_snr ? std::min(snr, highest_snr) : lowest_snr; }
 
 // `Registers` of both sums over the rows of a matrix, each row times a complex number.
@@ -135,7 +135,7 @@ void channel_estimator::design(side& s) {
             }
         }
         for (std::size_t step = 0; step < nof_snrs; ++step) {
-            // Not as a power of ten, for which compilers call different functions.
+            // std::exp is used because compilers call different functions for a power of ten.
             const double noise = std::exp(-std::numbers::ln10 / 10 * static_cast<double>(step));
             const Eigen::VectorXd factor = (eigenvalue.array() + noise).inverse();
             quality& at = f.qualities[step];
@@ -328,7 +328,7 @@ void channel_estimator::consider_place(unsigned turn, float snr,
     in_use.move_window = later;
 }
 
-// Whether the trial is what is to be used from now on; `score` is its own.
+// Whether the trial is to be used from now on; `score` belongs to it.
 bool channel_estimator::is_better(float& score, float by, const channel_estimate& in_use) noexcept {
     const float gcv = gcv_of(trial_), gcv_in_use = gcv_of(in_use);
     if (!(gcv > 0) || !(gcv_in_use > 0) || !std::isfinite(gcv)) return false;

@@ -32,7 +32,7 @@
 // last, so that W would have to be 8.8 us). So the place of the window is cross-validated, too,
 // with the same matrices: another place is another timing, a phase that grows over the subcarriers.
 // Tried are an eighth of W to both sides, and with the widest W a quarter of it, which finds a path
-// that is alone over there. The tracking is asked to move.
+// that is alone over there. The tracking is then moved.
 #pragma once
 
 #include <array>
@@ -74,7 +74,8 @@ public:
                      float snr, channel_estimate& out) noexcept;
     void from_all(const std::array<plane, symbols_per_slot>& y, const cf32* pilot_values,
                   const cf32* control_values, float snr, channel_estimate& out) noexcept;
-    // After from_pilots with the same snr, when no grant came of its estimate `in_use`.
+    // Tries a wider delay spread. Call after from_pilots with the same snr, if its estimate
+    // `in_use` has not led to a grant.
     void try_wider(float snr, const channel_estimate& in_use) noexcept;
 
     // Delay spread in use, microseconds.

@@ -112,7 +112,7 @@ void decision_feedback::again(const grid& y, const known_symbols& known, float n
     between_.work(h_[1], h_[2], x_, interference_, looked_at);
 }
 
-// Where the interference drowns in the noise, the curvature does too: two terms.
+// If the interference is far below the noise, so is the curvature, and two terms suffice.
 template <std::size_t Used>
 void decision_feedback::refine(const known_symbols& known, float noise) noexcept {
     const auto& basis = *known.basis;

@@ -50,14 +50,16 @@ public:
 
     // The symbols of all elements; the caller fills in the payload. 0: not known.
     grid& symbols() noexcept { return x_; }
-    // Where interference is subtracted: in the bins that are looked at, or in the estimate too.
+    // The elements in which interference is subtracted: in the bins `looked_at`, or in the
+    // estimate, too.
     enum class subtract { nowhere, looked_at, everywhere };
     // noise: mean power per element. looked_at: bins to be equalised, if interference is subtracted
     // there alone.
     void work(const grid& y, const channel_estimate& first, const known_symbols& known, float noise,
               subtract interference, const bin_set& looked_at = all_bins) noexcept;
-    // After `everywhere`, once more: from the last estimate and other decisions (the caller has
-    // changed those of the payload; with an image, filled in all of them again), of the same slot.
+    // Repeats work() with `everywhere` for the same slot, from the last estimate and other
+    // decisions: the caller has changed those of the payload, and with an image has filled in all
+    // of them again.
     void again(const grid& y, const known_symbols& known, float noise,
                const bin_set& looked_at = all_bins) noexcept;
 

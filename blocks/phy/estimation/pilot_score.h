@@ -50,8 +50,8 @@ struct pilot_score {
     float z = 0;
     cf32 direction{};  // S / sum |p_i|
 };
-// All zero when the pilots are zeros or not finite. `expected`: d, of any size; 0
-// stands for 1.
+// Scores received pilots; all fields are zero when the pilots are zeros or not finite. `expected`:
+// d, of any size; 0 stands for 1.
 pilot_score score_pilots(const pilot_row& received, const pilot_row& sent,
                          cf32 expected = 1) noexcept;
 

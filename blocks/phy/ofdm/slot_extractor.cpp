@@ -41,8 +41,8 @@ void slot_extractor::set_cfo(double hz) noexcept {
     }
 }
 
-// Any fraction, in every slot: a grid of fractions would be a choice that the last bit of a sum can
-// turn over. Powers of one turn instead of 70 calls of sincos.
+// The fraction may have any value, in every slot: a choice between some fractions could depend on
+// the last bit of a sum. Powers of one turn instead of 70 calls of sincos.
 void slot_extractor::set_fraction(double samples) noexcept {
     if (samples == fraction_) return;
     fraction_ = samples;

@@ -52,9 +52,9 @@ public:
                 std::array<float, nof_bins>& power) noexcept;
     // A slot that could not be measured.
     void skip() noexcept;
-    // A radio that was told another gain takes one that is a little different in level, and of any
-    // phase: by which factor the slot that update() gets next is larger than the slots before say.
-    // 1 where they say nothing.
+    // A radio that was set to another gain takes one that is a little different in level, and of
+    // any phase. Returns the factor by which the slot that update() gets next is larger than
+    // expected from the slots before; 1 if they are no basis for that.
     cf32 step(const bin_measurement& m, const band_points& points) noexcept;
 
     // Whether the last update() was filtered.

@@ -119,7 +119,7 @@ public:
 
 private:
     static constexpr std::size_t order = 64;
-    // With no more taps than there are slots in the history.
+    // Predicts with no more taps than there are slots in the history.
     void predict(bin_gains& out) const noexcept {
         const doppler_index doppler = search_.doppler();
         if (components_.full())
@@ -139,7 +139,7 @@ private:
         bool valid = false;
         bin_gains own, other;
     };
-    // Which mixture of both forecasts for this slot would have been the best.
+    // Finds the mixture of both forecasts that would have been the best for this slot.
     void settle(const bin_gains& now) noexcept {
         const auto& f = forecasts_[due_];
         if (!f.valid) return;

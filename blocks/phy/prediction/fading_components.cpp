@@ -15,19 +15,19 @@ namespace wip::phy {
 namespace {
 
 constexpr int covariance_slots = 1500;
-// In a slot: components whose SNR is found again, for every 25 points; pairs that are turned if
-// they need it, for every 25 x 25 of them. Neither depends on what the slots before needed.
+// Work in each slot: number of components whose SNR is updated, for every 25 points, and of pairs
+// that are turned if needed, for every 25 x 25 points. Neither depends on the slots before.
 constexpr int classes = 4;
 constexpr int pairs = 8;
 constexpr double coherence = 0.005;   // squared, between components: below it is chance
 constexpr double resolution = 1e-12;  // of the power of one component in that of another
 constexpr int recent_slots = 24;
-// Inverses of the variance of a factor: one that tells nothing, and what is known of its logarithm
-// before, to within 1 dB.
+// Inverses of the variance of a factor: the least at which the factor is used, and that of the
+// prior of its logarithm, 1 dB.
 constexpr float least_known = 25, known_of_level = 75;
 constexpr float chance = 0.5F;  // recent power over the noise, where there is nothing but noise
 constexpr snr_class strong{3};  // from which it says something of the level: 5 dB
-// So many strong components say nothing of the level, and twice as many all that they can.
+// Up to so many strong components are not used for the level, and twice as many have full weight.
 constexpr float too_few = 2;
 constexpr double two_pi = 2 * std::numbers::pi;
 
@@ -105,7 +105,7 @@ template <std::size_t Count, std::size_t Depth>
 float fading_components<Count, Depth>::power_of(std::size_t i) const noexcept {
     const auto power = static_cast<float>(covariance_re_[i][i]);
     const float usual = level_ * std::max(0.F, power - covariance_noise_);
-    // From twice what chance explains on, the power of the last slots is accepted as it stands.
+    // A power of the last slots that is more than twice what chance explains is accepted as it is.
     return std::max(usual, std::min(recent_[i], 2 * (recent_[i] - chance * noise_)));
 }
 
@@ -216,8 +216,8 @@ void fading_components<Count, Depth>::rescale(std::span<const float> factors) no
         }
 }
 
-// With an expectation x of error P, a measurement y of error w moves the estimate by P / (P + w) of
-// y - x. One of error v that does the same is x + (P + v) / (P + w) (y - x).
+// A measurement y with error variance w moves an estimate x with error variance P by P / (P + w) of
+// y - x. The measurement with error variance v that does the same is x + (P + v) / (P + w) (y - x).
 template <std::size_t Count, std::size_t Depth>
 float fading_components<Count, Depth>::store(const row& points_re, const row& points_im,
                                              float noise, float usual, const clarke_filters& next,

@@ -53,9 +53,9 @@ public:
     std::size_t innovations(const row& re, const row& im, float noise, const clarke_filters& next,
                             doppler_index doppler,
                             std::span<band_level::innovation, Count> out) noexcept;
-    // By which factor the points of the next slot, not yet stored, have grown over what is
-    // expected; `noise` as in learn(). A level of 1 is supposed before, to within 1 dB, and any
-    // phase. 1 where the channel says too little.
+    // The factor by which the points of the next slot, not yet stored, differ from what is
+    // expected; `noise` as in learn(). The prior is a level of 1, to within 1 dB, and any phase. 1
+    // if the channel has too little power to tell.
     std::complex<float> growth(const row& re, const row& im, float noise,
                                const clarke_filters& next, doppler_index doppler) noexcept;
     // The last slots of the history times these factors, the newest first.

@@ -73,7 +73,7 @@ struct predictor_choice {
     int horizon = 3;                        // slots ahead, 0 .. longest_horizon
     bool operator==(const predictor_choice&) const = default;
 };
-// Whether an snr_predictor can be that.
+// Whether an snr_predictor can be made for this choice.
 inline bool available(const predictor_choice& c) noexcept {
     return c.horizon >= 0 && c.horizon <= longest_horizon &&
            std::find(predictor_names.begin(), predictor_names.end(), c.method) !=
@@ -83,8 +83,8 @@ inline bool available(const predictor_choice& c) noexcept {
 // horizon 1..64. Throws std::invalid_argument naming the value and what is valid.
 std::unique_ptr<gain_predictor> make_gain_predictor(std::string_view name, int horizon);
 
-// As make_gain_predictor, and perhaps of more names: whoever knows a predictor of the user's own
-// hands such a function to the receiver.
+// A function like make_gain_predictor that may know more names. Code that loads predictors of the
+// user's own hands one to the receiver.
 using gain_predictor_maker =
     std::function<std::unique_ptr<gain_predictor>(std::string_view name, int horizon)>;
 

@@ -54,7 +54,7 @@ public:
         current_->skip();
         if (next_) next_->skip();
     }
-    // Without a signal to be measured: neither is told.
+    // Begins a slot without a signal to be measured, of which neither predictor is informed.
     void pass() noexcept { begin_slot(); }
 
 private:

@@ -10,7 +10,7 @@
 // ask for; far ahead it becomes the mean. Power of a bin that its mean gain does not hold (delay
 // spread within 200 kHz) is predicted to stay.
 //
-// Quality: NMSE = E|g - g^|^2 / E|g|^2 of what was said, against the SNR that was measured
+// Quality: NMSE = E|g - g^|^2 / E|g|^2 of the prediction, against the SNR that was measured
 // `horizon` slots later, over 300 slots (200 ms, so that a change of speed shows). Until the method
 // has learned, and when it has been worse than the last value over 100 slots or so, the last value
 // is the prediction.
@@ -63,7 +63,7 @@ private:
         bool fitted = false;                      // by the method, not the last value
         std::array<float, nof_bins> predicted{};  // power, by the method
         std::array<float, nof_bins> last{};
-        bool trusted = false;  // `predicted` was what was said, not `last`
+        bool trusted = false;  // `predicted` was the prediction, not `last`
         bin_gains gain;
     };
     void settle(const bin_measurement& m, const bin_gains& now) noexcept;
@@ -72,7 +72,7 @@ private:
     std::unique_ptr<gain_predictor> method_;
     std::vector<forecast> forecasts_;  // by target slot
     std::size_t due_ = 0;              // forecast that comes due with the next slot
-    // Over predictions that came due: conj(h^) h, |h^|^2, |h|^2 less noise, their weight.
+    // Sums over predictions that came due: conj(h^) h, |h^|^2, |h|^2 less noise, their weight.
     std::complex<double> agreement_{};
     double predicted_power_ = 0, gain_power_ = 0, weight_ = 0;
     double error_ = 0, last_error_ = 0, power_ = 0;

@@ -86,7 +86,7 @@ void slice_cross(const float* re, const float* im, std::uint8_t* out, int n, flo
         const float y = std::abs(im[i] * scale);
         const float lx = 2.F * static_cast<float>(level(x, Count)) - last;
         const float ly = 2.F * static_cast<float>(level(y, Count)) - last;
-        // In a corner: (lx, inner) or (inner, ly).
+        // The nearest point in a corner is (lx, inner) or (inner, ly).
         const float d_keep_x = (x - lx) * (x - lx) + (y - inner) * (y - inner);
         const float d_keep_y = (x - inner) * (x - inner) + (y - ly) * (y - ly);
         // Conditions as 0 or 1 and products: no branch is left.

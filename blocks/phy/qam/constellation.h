@@ -6,8 +6,7 @@
 //   4, 16, 64, 256  square; the upper half of the label is the Gray code of the real level, the
 //                   lower half that of the imaginary level (level 0 = most negative)
 //   32              cross: the 8 x 4 rectangle with Gray labels whose outer columns (+-7, y) move
-//   to
-//                   (sign * |y|, sign(y) * 5)
+//                   to (sign * |y|, sign(y) * 5)
 //   128             cross: the 16 x 8 rectangle whose columns x = +-13, +-15 move to
 //                   (sign * |y|, sign(y) * (|x| - 4))
 //   8               star: (+-1, +-1) and four points on the axes at 1 + sqrt 3, every point at

@@ -54,7 +54,7 @@ struct received_slot {
     slot_grant grant;
     packed_grant packed{};  // the grant as it was decoded; valid when grant_ok
     std::array<bin_result, nof_bins> bins;
-    // With what the slots before say about it (bin_power_filter.h).
+    // Filtered over this slot and those before (bin_power_filter.h).
     std::array<float, nof_bins> snr_db{};
     std::array<float, nof_bins> predicted_snr_db{};
     std::span<const cf32> channel;     // 500 estimates at the slot's middle

@@ -73,7 +73,7 @@ struct slot_receiver::impl final : slot_user {
     std::int64_t contradiction = -1;
     int contradictions = 0;
     bool held_lock = false;  // what is held was locked
-    cf32 radio_gain = 1;     // by what the gain steps were not those that the radio was told
+    cf32 radio_gain = 1;     // by which the gain steps differed from those commanded
 
     explicit impl(const slot_receiver_config& c)
         : synchroniser(c.cell),

@@ -5,9 +5,9 @@
 //
 //   searching -> confirming -> synchronised -> locked
 //
-// The first three are those of slot_synchroniser.h; synchronised, everything but the frame
-// number is known, and SNR and predictions are reported. Locked: a grant with a good CRC has told
-// the frame number. Where the pilots are missing, both are held for longest_hold slots, in which
+// The first three are those of slot_synchroniser.h; synchronised, everything but the frame number
+// is known, and SNR and predictions are reported. Locked: the frame number is known from a grant
+// with a good CRC. Where the pilots are missing, both are held for longest_hold slots, in which
 // nothing is decoded. Every loss ends in searching.
 #pragma once
 
@@ -49,8 +49,8 @@ public:
     // unlocked, once for every 5120 samples with locked = false (it is also the clock).
     void process(sample first, std::span<const cf32> in, const on_slot_fn& on_slot);
 
-    // By how much of a sample, -0.5 to 0.5, the samples of the calls that follow are taken later
-    // than their whole numbers say: an overflow moves the grid of the samples by any fraction.
+    // Sets the part of a sample, -0.5 to 0.5, by which the samples of the following calls are later
+    // than their integer times: after an overflow the sampling times have moved by any fraction.
     void set_grid(double later) noexcept;
 
     // The radio's gain from that sample on (gain_control.h): what is measured and learned stays
@@ -59,13 +59,14 @@ public:
     // is not measured.
     void set_gain(sample from, db gain, bool exact = true) noexcept;
 
-    // Between two calls of process(). Lock, timing and channel estimate do not depend on either.
+    // The following are called between two calls of process(). Lock, timing and channel estimate do
+    // not depend on either.
     void set_combining(bool on) noexcept;
     // predictor_succession.h: the new one learns beside the one in use, then takes its place. Both
     // hand back what is no longer needed, for its owner to free elsewhere than in the slot path.
     std::unique_ptr<snr_predictor> succeed_predictor(std::unique_ptr<snr_predictor> next) noexcept;
     std::unique_ptr<snr_predictor> take_retired_predictor() noexcept;
-    // In on_slot: what predicted in that slot.
+    // The predictor of the present slot; for use in on_slot.
     const predictor_choice& predictor_in_use() const noexcept;
 
     const receiver_state& state() const noexcept;

@@ -34,8 +34,8 @@ struct matrix {
 // Samples that are read twice while they are near; whole groups.
 constexpr std::int64_t in_cache = 1024;
 
-// Always so many samples in a function that is not copied into its callers, so that each goes
-// through the same instructions wherever it stands.
+// Samples for each call of a function that is not inlined, so that each sample goes through the
+// same instructions at any place.
 constexpr std::int64_t group = 64;
 [[gnu::noinline]] void transform(const matrix& m, const float* x, float* z) noexcept {
     for (int i = 0; i < group; ++i) {

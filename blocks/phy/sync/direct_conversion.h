@@ -47,8 +47,8 @@ public:
     void process(std::int64_t first, const cf32* in, std::int64_t count, float scale,
                  cf32* out) noexcept;
 
-    // The present block tells nothing, and the DC offset is another from its end on: the gain
-    // changed.
+    // Call when the gain has changed: the present block is not used, and from its end on the DC
+    // offset is another one.
     void gain_stepped() noexcept;
 
     // False: neither is taken out (both are learned all the same).

@@ -12,7 +12,7 @@
 //
 // Never inside a slot: a change is commanded for the first sample of a slot (any block, while
 // searching) that lies `lead` slots ahead, time enough for the command to reach the radio. Until it
-// has taken effect nothing is measured. Who receives the samples is told sample and gain
+// has taken effect nothing is measured. The receiver of the samples gets sample and gain
 // (slot_receiver::set_gain) and brings them to the same scale before and after.
 #pragma once
 
@@ -54,9 +54,9 @@ public:
     std::optional<gain_change> process(sample first, std::span<const cf32> in, bool synchronised,
                                        double slot_start) noexcept;
 
-    // How many samples from `first` on until it may decide: whoever hands over pieces that end
-    // there, with the state of the receiver at that point, gets decisions that do not depend on how
-    // the samples were cut. Without control: the largest number there is.
+    // How many samples from `first` on until it may decide: a caller that hands over pieces which
+    // end there, with the state of the receiver at that point, gets decisions that do not depend on
+    // how the samples were cut. Without control: the largest number there is.
     std::int64_t until_decision(sample first) const noexcept;
 
     db gain() const noexcept { return db(gain_); }  // last commanded

@@ -26,8 +26,9 @@ class sequential_test {
 public:
     void start() noexcept { sum_ = 0; }
     void add(float z) noexcept { sum_ += mean * z - mean * mean / 2; }
-    // While timing is held: the sum of the slots since the last one without a signal. It is as rare
-    // that it gets to exp(18) without a signal as for a candidate, in each slot.
+    // Called while timing is held: the sum is then over the slots since the last one without a
+    // signal. It is as rare that it gets to exp(18) without a signal as for a candidate, in each
+    // slot.
     void keep_open() noexcept { sum_ = std::max(sum_, 0.0F); }
     bool confirmed() const noexcept { return sum_ >= enough; }
     bool refuted() const noexcept { return sum_ <= too_little; }

@@ -71,7 +71,7 @@ void slot_synchroniser::restart(std::int64_t first, sync_loss why, slot_user& us
     lost_from_ = lost_to_ = first;
 }
 
-// With this many samples the next slot can be looked at.
+// The number of samples that have to be there for the next slot.
 std::int64_t slot_synchroniser::due() const noexcept {
     return next_ + slot_samples - (state_ == sync_state::searching ? 0 : early_);
 }
@@ -177,7 +177,7 @@ void slot_synchroniser::search(slot_user& user) {
     user.nothing(block);
 }
 
-// With the slot nearest to next_.
+// Begins to confirm what acquisition has found, with the slot nearest to next_.
 void slot_synchroniser::begin_candidate(const acquired& found, slot_user& user) {
     const acquired next = at_time(found, next_);
     next_ = next.slot_start;
@@ -204,7 +204,8 @@ bool slot_synchroniser::is_another(const acquired& found) noexcept {
     return again && suspected_;
 }
 
-// After a slot at the held timing. The held signal is left to the pilots to confirm.
+// Searches for another signal after a slot at the held timing. The held signal is confirmed by its
+// pilots.
 void slot_synchroniser::hold(slot_user& user) {
     test_.keep_open();
     std::optional<acquired> found;

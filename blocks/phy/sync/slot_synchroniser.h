@@ -55,8 +55,8 @@ struct aligned_slot {
     // well as the radio knows it, the phase is any.
     bool gain_stepped = false;
     int slot_in_frame = 0;  // 0..29
-    // At the scale of gain 0, without the radio's DC offset and image; the last window_advance may
-    // not have come yet (see the constructor).
+    // The samples at the scale of gain 0, without the radio's DC offset and image; the last
+    // window_advance may not have come yet (see the constructor).
     std::span<const cf32, slot_samples> samples;
     const slot_planes& elements;  // CFO and timing taken out
     float pilot_score;            // 0..1
@@ -86,15 +86,15 @@ public:
     // Samples in order; a jump in `first`, the sample time of in[0], is a gap.
     void process(sample first, std::span<const cf32> in, slot_user& user);
 
-    // From the next call of process() on, sample n is taken at n + `later` sample times, -0.5 to
-    // 0.5. A receiver that a radio starts anew after an overflow begins at any tick of the radio's
-    // clock. What is tracked stays where it is in time.
+    // Sets the time of sample n to n + `later`, -0.5 to 0.5 samples, from the next call of
+    // process() on. A receiver that a radio starts anew after an overflow begins at any tick of the
+    // radio's clock. What is tracked stays where it is in time.
     void set_grid(double later) noexcept { grid_ = later; }
 
-    // The radio's gain from that sample on, dB. Samples are brought to the scale of gain 0, so that
-    // a step is none for what learns from slot to slot. Not `exact`: the step may come at another
-    // time (gain_watch.h), and the slot it falls into is missing. At most 4 may be announced ahead;
-    // when the sample count jumps back, they hold at once.
+    // Sets the radio's gain from that sample on, dB. Samples are brought to the scale of gain 0, so
+    // that a step is none for what learns from slot to slot. Not `exact`: the step may come at
+    // another time (gain_watch.h), and the slot it falls into is missing. At most 4 may be
+    // announced ahead; when the sample count jumps back, they hold at once.
     void set_gain(sample from, db gain, bool exact = true) noexcept;
     db gain() const noexcept;  // of the newest sample
 
@@ -136,7 +136,8 @@ private:
     std::int64_t buffer_start_ = 0, filled_ = 0;
     const int early_;  // samples
     bool started_ = false;
-    double grid_ = 0, tracked_grid_ = 0;  // set_grid(): as told, as the timing is tracked in it
+    double grid_ = 0;          // of set_grid()
+    double tracked_grid_ = 0;  // the one that the tracked timing contains
     std::int64_t next_ = 0;    // start of the next slot (of the next 5120 samples while searching)
     int held_ = 0;             // slots
     std::int64_t beside_ = 0;  // start of the next 5120 samples for acquisition while holding

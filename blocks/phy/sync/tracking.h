@@ -40,10 +40,10 @@ public:
     void start(std::int64_t slot_start, double cfo_hz) noexcept;
     // Channel of the present slot, measured with this object's timing and CFO.
     void update(const channel_estimate& channel) noexcept;
-    // To the next slot.
+    // Goes on to the next slot.
     void advance() noexcept;
-    // From this slot on the samples are taken so much later than before, by a part of a sample:
-    // everything else comes so much earlier among them.
+    // From this slot on samples are taken later by this part of a sample, so that everything else
+    // is earlier relative to them.
     void move_grid(double later) noexcept;
     // The sums across a missing slot make no sense.
     void forget_last() noexcept { have_last_ = false; }

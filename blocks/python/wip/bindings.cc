@@ -22,7 +22,7 @@ void bind_fine_blocks(py::module& m);  // fine_bindings.cc
 
 namespace {
 
-// For what may wait for a thread of the flowgraph.
+// For functions that may wait for a thread of the flowgraph.
 using without_gil = py::call_guard<py::gil_scoped_release>;
 
 template <class Status>

@@ -233,7 +233,8 @@ void receive_control::sample(tick t) {
     }
 }
 
-// Whether the current command ends with this sample. One that takes over is the current one then.
+// Whether the current command ends with this sample. If another one takes over, that is the current
+// one then.
 bool receive_control::command_ends() {
     const bool chained = current_->kind == command_kind::chained && rules_.chains;
     const bool continuous = current_->kind == command_kind::start;

@@ -77,12 +77,13 @@ public:
     receive_outcome take();
 
     tick now() const noexcept { return now_; }
-    // Nothing runs and nothing waits to begin.
+    // Whether no command runs or waits to begin.
     bool is_idle() const noexcept {
         return state_ == state::idle && queue_.empty() && written_.empty();
     }
     bool is_running() const noexcept { return state_ == state::running; }
-    // When the packet that is received now began, and when it will be full; running only.
+    // The tick at which the packet that is being received began, and the one at which it will be
+    // full; while running only.
     tick packet_start() const noexcept {
         return next_sample_ - packet_.samples * setting_.ticks_per_sample;
     }

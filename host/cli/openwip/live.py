@@ -32,7 +32,7 @@ def telemetry(
     A message has `source` (the process that published it: "base", "terminal", "observer", ...),
     `topic`, `telemetry` (the protobuf message of mac/schema/telemetry.proto: `slot`, `wall_ns` and
     a field for each topic), `lost_before` (messages of this topic that are missing before it) and
-    `received_ns` (CLOCK_MONOTONIC, ns). Whoever reads too slowly loses messages, which are counted.
+    `received_ns` (CLOCK_MONOTONIC, ns). A reader that is too slow loses messages; they are counted.
 
     Needs root. Raises OpenWipError: no such cell is up, a topic is unknown, or nothing is built."""
     if seconds is not None:

@@ -16,7 +16,7 @@ REPORTING = ("demo", "emulate")  # the commands whose --json is the report of a 
 
 
 class RunFailed(Stop):
-    """A run that has no report: str() is what the command said, `code` is its exit code (2: an
+    """A run that has no report: str() is the error of the command, `code` is its exit code (2: an
     option or a file is wrong; 3: a process of the cell died; 130: interrupted)."""
 
     def __init__(self, message: str, code: int) -> None:

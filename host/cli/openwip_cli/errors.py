@@ -14,8 +14,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # end a command in ord
 VALID, INVALID, BAD_INPUT, DIED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
 EXHAUSTED = 75  # of one run: the machine had no more of something (EX_TEMPFAIL of sysexits.h)
 
-# This machine has no more of it, wherever it was asked. Any other one that nobody expected is a
-# fault of the program.
+# Errors that say that this machine has no more of a resource. Any other unexpected one is a fault
+# of the program.
 USED_UP = (
     errno.ENOSPC,
     errno.EDQUOT,
@@ -99,7 +99,7 @@ def cause_of(name: str, code: int, output: str) -> str:
 
 
 def describe_os_error(e: OSError) -> str:
-    """In words, on one line: what the system says, and of which file."""
+    """The system's error text and the file that it is about, on one line."""
     words = [e.strerror or str(e) or type(e).__name__, e.filename, e.filename2]
     return " ".join(
         ": ".join(w if isinstance(w, str) else repr(w) for w in words if w is not None).split()
@@ -114,7 +114,7 @@ def of_program(name: str, code: int, output: str, more: str = "") -> Stop:
 
 
 class CellDied(Stop):
-    """A process of the cell ended although nobody asked it to, or does not answer."""
+    """A process of the cell ended without a request, or does not answer."""
 
     code = DIED
 
@@ -138,7 +138,7 @@ class NoAnswer(Stop):
 
 
 class Refused(NoAnswer):
-    """It has answered, and does not do it: str() is why."""
+    """The process has answered that it refuses the request; str() is why."""
 
     code = INVALID
 
@@ -157,7 +157,7 @@ class NotWritten(Stop):
 
 
 class Terminated(Stop):
-    """By a signal."""
+    """The command was ended by a signal."""
 
     def __init__(self, signum: int) -> None:
         name = "Ctrl-C" if signum == signal.SIGINT else signal.Signals(signum).name
@@ -186,7 +186,7 @@ def catch(signums: Sequence[signal.Signals] = SIGNALS) -> dict[signal.Signals, A
 
 
 def describe_fault(e: BaseException) -> str:
-    """An exception that nobody expected, in one line."""
+    """An unexpected exception, in one line."""
     at = e.__traceback__
     while at and at.tb_next:
         at = at.tb_next

@@ -20,12 +20,12 @@ from .errors import shown as shortened
 LONGEST, LONGEST_TABLE = 1 << 20, 1 << 26  # characters
 MOST_VALUES = 1_000_000  # with those that aliases repeat
 DEEPEST = 100  # lists in lists; with thousands libyaml ends the process, and Python its stack
-# than whoever reads it expects
+# exceptions of code that reads another tree than it expects
 OTHER_TREE = (ValueError, LookupError, TypeError, AttributeError)
 
 
 def to_yaml(tree: Any) -> str:
-    """In the order that it has."""
+    """YAML of a tree, with its keys in their order."""
     for key, text in texts(tree):
         # of a file name that is not UTF-8
         if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
@@ -55,8 +55,9 @@ class NotYaml(ValueError):
 
 
 def of_yaml(text: str) -> Any:
-    """By the core schema of YAML 1.2. NotYaml: it is none, is deeper than DEEPEST, has a tag, a key
-    twice, or a scalar whose meaning is not certain (core_schema.py)."""
+    """The tree of a text by the core schema of YAML 1.2. Raises NotYaml if the text is not YAML, is
+    deeper than DEEPEST, has a tag, a key twice, or a scalar whose meaning is not certain
+    (core_schema.py)."""
     depth = 0
     try:
         for event in yaml.parse(text, core_schema.Loader):

@@ -25,7 +25,7 @@ public:
     void ask(const std::string& endpoint, const curve_keys& keys,
              const openwip::control::Request& request, answer then, double patience_s = 2);
     void poll();
-    // Open questions are given up: whatever is answered to them, nobody is called.
+    // Gives up open requests: their answers lead to no call.
     void forget();
 
 private:

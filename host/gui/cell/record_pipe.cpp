@@ -25,8 +25,9 @@ void start(QProcess& process, const QStringList& arguments) {
         ::setsid();
         ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     });
-    // Isolated from the environment of whoever has opened the window (PYTHONSAFEPATH,
-    // PYTHONWARNINGS, ...). Where the tree is not, nothing starts, and last_words() says so.
+    // Python is isolated from the environment of the user who has opened the window
+    // (PYTHONSAFEPATH, PYTHONWARNINGS, ...). If there is no tree nothing starts, and last_words()
+    // says so.
     const auto launcher = qEnvironmentVariable("OPENWIP_TOP") + "/host/cli";
     const bool there = QFileInfo::exists(launcher + "/__main__.py");
     process.start(there ? qEnvironmentVariable("OPENWIP_PYTHON", "python3") : QString(),

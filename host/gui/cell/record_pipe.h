@@ -24,9 +24,9 @@ public:
     record_writer(const QString& path, const std::string& cell);
     ~record_writer();
     void write(const raw_message& message);
-    // It has ended by itself, or cannot go on: trouble() is not empty.
+    // Whether the recorder has ended by itself or cannot go on; then trouble() is not empty.
     bool failed();
-    // The record is whole when this returns, or trouble() says why not.
+    // The record is complete when this returns, or trouble() says why not.
     void finish();
     const QString& trouble() const { return trouble_; }
     const QString& path() const { return path_; }
@@ -47,13 +47,14 @@ public:
 
     // Takes in what has been read meanwhile; once per frame.
     void take_in();
-    // All has been read, or trouble() says why there is no more.
+    // Whether all has been read; if not, trouble() may say why there is no more.
     bool whole() const { return whole_; }
     const QString& trouble() const { return trouble_; }
     std::size_t size() const { return entries_.size(); }
     std::int64_t time_ns(std::size_t i) const { return entries_[i].time_ns; }
     raw_message message(std::size_t i);
-    // From the first to the last message, those included that have not been read yet.
+    // Time from the first to the last message of the record, including those that have not been
+    // read yet.
     std::int64_t length_ns() const { return length_ns_; }
     // The index of the first message that came `ns` or more after the first one.
     std::size_t at(std::int64_t ns) const;

@@ -32,18 +32,18 @@ public:
     // Throws bad_input with one line about an endpoint or key that cannot be used.
     explicit session(session_options options);
 
-    // Once per frame: looks for cells now and then, reads what has come.
+    // Called once per frame: looks for cells now and then, reads messages that have come.
     void poll();
     // A message from elsewhere (a replay) through the same reader and model.
     void take(const raw_message& raw);
     void clear();
-    // In a replay nothing is read from sockets.
+    // Switches a replay on or off; during one nothing is read from sockets.
     void set_replay(bool on);
     bool replaying() const { return replay_; }
     // Grows when something else is looked at: another cell, another run of it, a replay, no cell
     // any more. What is known of the one before says nothing of it.
     std::uint64_t subject() const { return subject_; }
-    // Called with every raw message that came off the wire; empty: nobody.
+    // Called with every raw message that came off the wire; empty: none.
     void set_tap(message_sink tap) { tap_ = std::move(tap); }
     void choose_cell(const std::string& name);
 
@@ -56,7 +56,7 @@ public:
     const session_model& model() const { return model_; }
     session_model& model() { return model_; }
     const message_reader& reader() const { return reader_; }
-    // The processes that can be asked now: none in a replay, or when the cell has ended.
+    // The processes that take requests now: none in a replay, or when the cell has ended.
     const std::map<std::string, std::string>& control_endpoints() const { return control_; }
     const curve_keys& keys() const { return options_.keys; }
     std::vector<std::string> running_cells() const { return watch_.running(); }

@@ -9,7 +9,8 @@
 namespace wip::gui {
 namespace {
 
-// Not `frames` and `ip`: they are for captures, and a publisher does not make what nobody asks for.
+// `frames` and `ip` are left out: they are for captures, and a publisher does not make a topic
+// without subscribers.
 constexpr std::array<const char*, 10> topics{"status", "slot", "receiver", "packet",  "event",
                                              "air",    "tcp",  "cpu",      "verdict", "attenuator"};
 constexpr int most_messages = 5000;
@@ -53,7 +54,8 @@ void telemetry_client::connect(const std::string& source, const std::string& end
 void telemetry_client::disconnect_all() { sockets_.clear(); }
 
 int telemetry_client::drain(const message_sink& sink, int most) {
-    // In turns, so that a reader that was held up takes what came at the same time together.
+    // The sockets are read in turns, so that a reader that was held up takes messages of the same
+    // time together.
     constexpr int turn = 16;
     int all = 0;
     for (bool more = true; more && all < most;) {

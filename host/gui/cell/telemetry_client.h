@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The SUB sockets of a window. Read without waiting once per frame: the window has to wake for its
-// pictures anyway, so messages need no wake-up of their own, and a window that is busy makes nobody
-// wait. What it does not fetch in time ZeroMQ drops, and the sequence numbers tell.
+// pictures anyway, so messages need no wake-up of their own, and no process waits for a busy
+// window. ZeroMQ drops what it does not fetch in time, which the sequence numbers show.
 #pragma once
 
 #include <cstdint>

@@ -41,7 +41,8 @@ bool is_replayed(const openwip::telemetry::Verdict& v);
 // No transmission was late, and no more slots were behind than a verdict allows.
 bool keeps_pace(const openwip::control::AirStatus& air);
 
-// In some respect that a verdict names (openwip_cli/figures/attenuator.py).
+// Whether the attenuator fails in some respect that a verdict would name
+// (openwip_cli/figures/attenuator.py).
 inline constexpr double attenuator_answers_s = 0.5;
 bool goes_wrong(const openwip::control::AttenuatorStatus& attenuator);
 

@@ -68,7 +68,7 @@ const openwip::telemetry::Telemetry* message_reader::read(const raw_message& raw
         }
     }
     *at.last = sequence;
-    // It came, so it is not lost as well; nothing else of it is used.
+    // A message of a future version has come, so it is not lost; nothing else of it is used.
     if (future) return bad(&reading_counts::future);
     ++at.counts->received;
     ++total_.received;

@@ -33,7 +33,7 @@ public:
     void clear();
 
     const reading_counts& total() const { return total_; }
-    // By source and topic; a topic is a name that the proto file lists, everything else is "other".
+    // Counts by source and topic; a topic that the proto file does not list is "other".
     const std::map<std::pair<std::string, std::string>, reading_counts>& by_topic() const {
         return by_topic_;
     }

@@ -14,8 +14,8 @@ namespace {
 
 using openwip::telemetry::Telemetry;
 
-// With the defaults of macd (100 samples a second): ten minutes of slots, about 40 MB in all.
-// Several terminals share three times as much.
+// Most samples kept. With the defaults of macd (100 samples a second) they are ten minutes of
+// slots, about 40 MB in all. Several terminals share three times as much.
 constexpr std::size_t most_columns = 60'000, most_status = 12'000, most_receiver = 600,
                       most_packets = 300'000, most_tcp = 60'000, most_verdicts = 12'000,
                       most_events = 5'000, most_names = 200;
@@ -144,7 +144,7 @@ void session_model::see_user(std::uint32_t user) {
 
 bool session_model::follow_slot(const std::string& source, const Telemetry& m) {
     const std::int64_t slot = m.slot();
-    // A sender that does not count slots tells the last one that it received: 0 at first, and never
+    // A sender that does not count slots has the last one that it received: 0 at first, and never
     // ahead.
     const bool counts_slots = m.has_mac() || m.has_slot_sample() || m.has_receiver();
     if (!counts_slots)

@@ -33,8 +33,8 @@ inline constexpr int all_users = -1;
 inline constexpr std::uint32_t most_users = 25;
 inline constexpr std::uint8_t nobody = 255;  // has the bin
 
-// One sampled slot: what base station and terminal said of its bins. Of all terminals together: in
-// each bin what was said of the terminal that has it.
+// One sampled slot: what base station and terminal have reported about its bins. If it is of all
+// terminals together, each bin has the values of the terminal that has the bin.
 struct slot_column {
     std::int64_t slot = 0;
     std::array<float, nof_bins> measured_db = filled(unknown);
@@ -135,7 +135,7 @@ public:
     const slot_ring<base_point>& base_points() const { return shown().base_points; }
     const slot_ring<terminal_point>& terminal_points() const { return shown().terminal_points; }
     const slot_ring<receiver_point>& receiver_points() const { return shown().receiver_points; }
-    // The packets of all terminals: shows() tells which are selected.
+    // The packets of all terminals: shows() is true of those that are selected.
     const slot_ring<packet_point>& packets() const { return packets_; }
     bool shows(std::uint32_t user) const {
         return shown_user() == all_users || static_cast<std::uint32_t>(shown_user()) == user;

@@ -27,7 +27,7 @@ inline constexpr int nof_series_colours = 8;
 QRgb modulation_colour(int bits);
 // Outcome of slot_link.proto: unused, good, bad, unknown.
 QRgb outcome_colour(int outcome);
-// Nothing is known of this place.
+// The colour of a place without data.
 inline constexpr QRgb no_data = 0xffdcdcdc;
 
 // The colour of a terminal, 0 to 24; 255: white, for none.

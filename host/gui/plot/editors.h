@@ -70,7 +70,7 @@ class number_editor : public QDoubleSpinBox {
 public:
     using QDoubleSpinBox::QDoubleSpinBox;
 
-    // All digits of the value and no more: neither 0.1000 nor 0 for 0.00001.
+    // The text has all digits of the value and no more: neither 0.1000 for 0.1 nor 0 for 0.00001.
     QString textFromValue(double value) const override {
         QLocale plain = locale();
         plain.setNumberOptions(plain.numberOptions() | QLocale::OmitGroupSeparator);

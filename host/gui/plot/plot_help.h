@@ -61,7 +61,7 @@ inline QCPLegend* small_legend(QCustomPlot* plot, QCPAxisRect* rect,
     return legend;
 }
 
-// Over the axis `y`; nullptr: that of the plot.
+// Adds a line over the axis `y`; nullptr: that of the plot.
 inline QCPGraph* add_line(QCustomPlot* plot, const QString& name, const QPen& pen,
                           QCPAxis* y = nullptr) {
     auto* line =
@@ -114,7 +114,7 @@ inline void make_logarithmic(QCPAxis* axis) {
     axis->setNumberPrecision(4);
 }
 
-// Not all of it: only what lies on the layer "main", which has a buffer of its own, has changed.
+// Draws the plot. If not `all`, only the layer "main" has changed, which has a buffer of its own.
 inline void draw(QCustomPlot* plot, bool all) {
     if (all)
         plot->replot(QCustomPlot::rpImmediateRefresh);

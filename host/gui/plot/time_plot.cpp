@@ -58,7 +58,7 @@ QCPAxisRect* time_plot::add_axis_rect() {
 }
 
 void time_plot::fit_margins(QCPAxisRect* rect) {
-    // In units of the text, which may be made larger for a projector.
+    // Margins are in units of the text, which may be made larger for a projector.
     const QFontMetrics text(font());
     const int digit = text.horizontalAdvance('0');
     rect->setMargins(

@@ -21,10 +21,10 @@ public:
     // Seconds relative to the right end of the axis.
     double x_of(double slot) const;
     double slot_of(double x) const;
-    // In the middle of the plot, instead of data; empty: none.
+    // Shows a text in the middle of the plot, instead of data; empty: none.
     void say(const QString& text);
-    // In the upper left corner, or below the legend when there is no room beside it: such as the
-    // verdict.
+    // Shows a text such as the verdict in the upper left corner, or below the legend when there is
+    // no room beside it.
     void note(const QString& text, bool bad = false);
     // A second plot below the first with the same time axis.
     QCPAxisRect* add_axis_rect();

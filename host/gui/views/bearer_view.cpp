@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The RLC of a UMTS bearer's downlink: PDUs of its window, packets that it holds, retransmissions;
-// in words how often it polls and is told, and what it gave up.
+// as text the numbers of polls and status PDUs, and what it gave up.
 #include <iterator>
 
 #include "gui/plot/plot_help.h"
@@ -56,7 +56,7 @@ public:
         const auto& status = model().base();
         if (!status.has_bearer()) return {};
         const auto& to = status.bearer();
-        // Over what is shown.
+        // Rates over the time that is shown.
         const auto per_second = [](const auto& points, const auto& count) {
             if (points.begin() == points.end()) return 0.0;
             const auto &first = *points.begin(), &last = *std::prev(points.end());

@@ -86,8 +86,8 @@ std::vector<double> channel_view::impulse_db(const openwip::telemetry::ReceiverS
         real[n] = hann * static_cast<double>(s.channel(static_cast<int>(2 * n)));
         imaginary[n] = hann * static_cast<double>(s.channel(static_cast<int>(2 * n + 1)));
     }
-    // In real numbers: a product of std::complex looks for infinities, which costs more than the
-    // product.
+    // The sum is of real numbers, because a product of std::complex looks for infinities, which
+    // costs more than the product.
     for (int k = 0; k < nof_delays; ++k) {
         const double turn = 2 * std::numbers::pi * subcarrier_spacing_hz * delay_us(k) * 1e-6;
         const double c = std::cos(turn), d = std::sin(turn);

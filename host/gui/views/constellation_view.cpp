@@ -62,7 +62,7 @@ void constellation_canvas::paintEvent(QPaintEvent*) {
         painter.drawText(rect(), Qt::AlignCenter | Qt::TextWordWrap, message_);
         return;
     }
-    // As many columns as make the squares largest.
+    // There are as many columns as make the squares largest.
     const int title = painter.fontMetrics().height() + 2;
     const int n = static_cast<int>(used.size());
     int columns = 1, size = 0;

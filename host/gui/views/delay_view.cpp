@@ -25,8 +25,8 @@ public:
                     "retransmission, reordering. Cross on the base line: packets were dropped. "
                     "Delays are shown once the run has a verdict (VALID or INVALID).",
                     "ms", model, axis) {
-        // From the top of the stack down: each is painted over by the one below it, so that a fill
-        // down to the axis will do.
+        // The parts are drawn from the top of the stack down: each is painted over by the one below
+        // it, so that a fill down to the axis will do.
         for (std::size_t i = parts_.size(); i-- > 0;) {
             parts_[i] = add_line(plot_, delay_parts[i].name, Qt::NoPen);
             parts_[i]->setLineStyle(QCPGraph::lsStepLeft);

@@ -26,7 +26,8 @@ public:
         plot_->yAxis->setLabel("% longer than x");
         plot_->xAxis->setRange(shortest_ms, 1000);
         plot_->yAxis->setRange(least_percent, 100);
-        // Beside the curves and not on them: any corner of the plot may hold the tail.
+        // The legend is beside the curves and not on them, since their tail may be in any corner of
+        // the plot.
         legend_->setWrap(1);
         plot_->axisRect()->insetLayout()->take(legend_);
         plot_->plotLayout()->addElement(0, 1, legend_);

@@ -173,7 +173,7 @@ public:
         const auto quoted = [](const std::string& s) {
             return "\"" + QString::fromStdString(s).replace("\"", "\"\"") + "\"";
         };
-        // As the list is filtered, which may stand behind another view and be out of date.
+        // Filters as the list does. The list itself may be behind another view and out of date.
         const auto found = [words = search_->text()](const event_line& e) {
             for (int column = 0; column < nof_columns; ++column)
                 if (cell(e, column).contains(words, Qt::CaseInsensitive)) return true;

@@ -82,7 +82,7 @@ public:
             const double x = x_of(p);
             if (std::isfinite(p.input.value)) in.append({x, p.input.value});
             if (std::isfinite(p.output.value)) out.append({x, p.output.value});
-            // Without a signal there is nothing between two levels.
+            // Without a signal the difference of the two levels means nothing.
             if (p.input > silent && std::isfinite(p.output.value))
                 channel.append({x, (p.output - p.input).value});
         }

@@ -66,7 +66,8 @@ public:
         QString text;
         QTextStream out(&text);
         out << "slot,seconds,downlink_packets,downlink_bytes,uplink_packets,dropped_packets\n";
-        // Samples and statuses are of other slots: what was not said of a slot is empty.
+        // Samples and statuses are of other slots: a value that was not reported for a slot is
+        // empty.
         struct row {
             QString downlink = ",", uplink, dropped;
         };

@@ -56,7 +56,7 @@ std::vector<double> spectrum_view::edges_mhz() {
     std::vector<double> edges;
     constexpr int of_bin = nof_subcarriers / nof_bins;
     for (int b = 0; b <= nof_bins; ++b) {
-        const double below = b * of_bin - nof_subcarriers / 2 - 0.5;  // DC is nobody's
+        const double below = b * of_bin - nof_subcarriers / 2 - 0.5;  // DC belongs to no bin
         edges.push_back((b <= nof_bins / 2 ? below : below + 1) * subcarrier_spacing_hz * 1e-6);
     }
     return edges;
@@ -119,7 +119,7 @@ void spectrum_view::refresh(bool all) {
         title_->setText(why_none());
     } else {
         title_->setText(QStringLiteral("slot %1, mean of %2").arg(c.slot).arg(c.samples));
-        // In steps of 10 dB, so that the axis stands still.
+        // The range changes in steps of 10 dB, so that the axis stands still.
         const double low = 10 * std::floor(*std::ranges::min_element(c.mean) / 10 - 0.5);
         const double high = *std::ranges::max_element(c.highest);
         const QCPRange wanted(low,

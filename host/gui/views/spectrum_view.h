@@ -23,8 +23,8 @@ public:
     static double frequency_mhz(int point) {
         return (point - fft_size / 2) * subcarrier_spacing_hz * 1e-6;
     }
-    // Between bins, and the two ends of all: half a subcarrier beside the outermost ones. The bin
-    // in the middle has the empty carrier in it.
+    // Edges of the bins, MHz: halfway between neighbours, and half a subcarrier beside the
+    // outermost ones. The bin in the middle contains the empty carrier.
     static std::vector<double> edges_mhz();
     static constexpr int most_samples = 30;
 

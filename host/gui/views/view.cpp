@@ -29,7 +29,7 @@ QString view::verdict_word() const {
 QString view::verdict_text() const {
     const QString word = verdict_word();
     if (word.isEmpty()) return {};
-    // Why not, says the health bar: here there is no room.
+    // The health bar shows why a run is invalid, for which there is no room here.
     return word == "replay" ? "replay of recorded samples" : "verdict so far: " + word.toUpper();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A dockable picture of the model. It is asked to refresh at most as often as it wants to be, and
-// only while it can be seen. Most are a plot over the time axis (time_view).
+// A dockable picture of the model. It is refreshed at most as often as it requests, and only while
+// it can be seen. Most are a plot over the time axis (time_view).
 #pragma once
 
 #include <QDockWidget>
@@ -50,7 +50,7 @@ protected:
     auto visible(const slot_ring<T>& points) const {
         return points.between(axis_.left(), axis_.right());
     }
-    // That at the cursor, or the newest; nullptr: none.
+    // The sample at the cursor, or the newest one; nullptr: none.
     const receiver_point* receiver_sample() const {
         return model_.receiver_points().last_before(axis_.cursor().value_or(axis_.right()));
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The views that nobody knows more of than that they are views; what each shows says its file.
+// Functions that make views of which other code needs only the base class; the file of each says
+// what it shows.
 #pragma once
 
 #include "gui/views/view.h"

@@ -139,7 +139,7 @@ class BlockYml(unittest.TestCase):
             wip.fading_channel(channel=name)
 
     def test_every_parameter_is_explained_and_every_port_has_a_name(self):
-        """Where the block says it: GRC shows the help of what a block makes."""
+        """The explanation is in the block's code, whose help GRC shows."""
         for block, cls in self.each():
             self.assertNotIn("documentation", block)
             (shown,) = docstring_from_make(

@@ -52,7 +52,7 @@ TEST(ReceiverMessage, HasAllThatTheReceiverAndItsSettingsKnow) {
     settings.change(unknown, receiver);
     settings.fill(receiver, state);
     EXPECT_EQ(state.settings_refused(), 1U);
-    // Nobody makes a running receiver load code.
+    // A running receiver does not load code.
     unknown.set_predictor("python:/tmp/somebody.py:A");
     settings.change(unknown, receiver);
     settings.fill(receiver, state);

@@ -124,7 +124,7 @@ TEST_F(a_recording, never_waits_for_a_slow_disk_and_counts_what_it_lost) {
     sample_recorder recorder({.samples_file = file("data"), .queue_samples = 10000});
     std::int64_t time = 0;
     for (; time < 100000; time += 1000) recorder.samples(sample(time), ramp(time, 1000));
-    // All that was accepted comes out of the other end.
+    // All samples that were accepted come out of the other end.
     std::vector<char> got;
     std::thread drain([&] {
         std::vector<char> buffer(1 << 16);
@@ -136,7 +136,7 @@ TEST_F(a_recording, never_waits_for_a_slow_disk_and_counts_what_it_lost) {
         }
     });
     while (recorder.samples_so_far() == 0) std::this_thread::yield();
-    // When there is room again, it goes on, and the jump is its own.
+    // When there is room again it goes on, and counts the jump as its own.
     std::int64_t before = recorder.samples_so_far();
     while (recorder.samples_so_far() == before) {
         recorder.samples(sample(time), ramp(time, 1000));

@@ -42,7 +42,7 @@ public:
               {.endpoint = endpoint, .which = wip::peer::end::bind, .name = "slot_link"})) {}
     void hang_up() { link_.reset(); }  // what was sent still goes out
     void send(const ToFlowgraph& m) { send_bytes(m.SerializeAsString()); }
-    // As soon as there is somebody.
+    // Sends bytes as soon as there is a partner.
     void send_bytes(const std::string& bytes) {
         const auto* p = reinterpret_cast<const std::uint8_t*>(bytes.data());
         while (!link_->connected() || !link_->send({p, bytes.size()})) wait();

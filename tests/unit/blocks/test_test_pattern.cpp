@@ -51,8 +51,8 @@ TEST(test_pattern, content_follows_from_seed_and_sequence_number) {
     EXPECT_NE(other, expected);
 }
 
-// As a receiver sees them: each group of 3 n slots brings three slots of new frames, and then those
-// frames again, under the same SNs, with the same content.
+// The frames as a receiver sees them: each group of 3 n slots brings three slots of new frames, and
+// then those frames again, under the same SNs, with the same content.
 TEST(test_pattern, several_transmissions_bring_the_same_frames_three_slots_later) {
     for (int n = 2; n <= test_pattern::most_transmissions; ++n) {
         test_pattern pattern({.modulation = 2, .bins = {}, .seed = 1, .transmissions = n});

@@ -72,10 +72,10 @@ TEST(transmit_pace, begins_a_slot_a_lead_before_the_air_and_gives_it_up_half_way
 
 TEST(transmit_pace, leaves_out_what_cannot_be_made_in_time_and_nothing_else) {
     const transmit_pace pace{slot_count(6)};
-    // At the begin of a slot, and up to its deadline, it is possible.
+    // A slot is possible from its begin up to its deadline.
     EXPECT_EQ(pace.possible(slot(100), first_sample(slot(94))), slot(100));
     EXPECT_EQ(pace.possible(slot(100), first_sample(slot(97)) - sample_count(1)), slot(100));
-    // Then the first one is that whose deadline is still to come.
+    // After its deadline the first possible slot is the one whose deadline is still to come.
     EXPECT_EQ(pace.possible(slot(100), first_sample(slot(97))), slot(101));
     EXPECT_EQ(pace.possible(slot(100), first_sample(slot(172))), slot(176));
     for (std::int64_t now = 0; now < 30 * slot_samples; now += 777) {

@@ -46,7 +46,7 @@ class Publishers:
         return f"ipc://{folder}/{station}.telemetry"
 
     def wait_for_reader(self, topics=3):
-        """Until both have their subscriptions."""
+        """Waits until both sockets have their subscriptions."""
         for socket in self.sockets.values():
             for _ in range(topics):
                 if not socket.poll(10000):

@@ -245,7 +245,7 @@ class ScriptedCell:
         sent = outcome == 0
         if outcome == BAD:
             content = "".join("%x" % (int(c, 16) ^ self.dice.randrange(16)) for c in content)
-            if bin_index % 2:  # bits of a bad frame are told only where somebody wants them
+            if bin_index % 2:  # bits of a bad frame are reported only on request
                 content, n = "", 0
         return link_frames.LinkFrame(
             slot=self.slot,
@@ -267,7 +267,7 @@ class ScriptedCell:
         )
 
     def _deliver(self):
-        """In order; what lost a part is skipped."""
+        """Delivers packets in order; one that has lost a part is skipped."""
         batch = pb.IpBatch()
         while len(self.delivered) < len(self.packets):
             number = len(self.delivered)

@@ -32,8 +32,8 @@ class Ends(InFolder):
             process, publishers = self.running("-o", file)
             cell = small_cell()
             cell.send(publishers.publish)
-            # Nothing tells that the messages are in: what is asked is that the file is whole,
-            # statistics included.
+            # It is not known when the messages have been read, so the test only requires a complete
+            # file with statistics.
             process.send_signal(signum)
             code, reported = cs.ended(process)
             publishers.close()

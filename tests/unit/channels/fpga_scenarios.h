@@ -129,7 +129,7 @@ inline std::vector<scenario> read_scenarios(const std::string& path) {
     return all;
 }
 
-// Behind the last tick at which anything happens in a scenario.
+// Ticks behind the last one at which anything happens in a scenario.
 inline constexpr tick end_of_transmission = 1'000'000, end_of_reception = 60'000;
 
 inline receive_setting setting_of(const scenario& s) {

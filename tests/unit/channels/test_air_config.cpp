@@ -19,7 +19,7 @@ std::string error_of(const std::string& text) {
     return "accepted";
 }
 
-// Its line, then what it is about.
+// Whether an error has a line of the file, then what it is about.
 bool is_about(const std::string& error, const std::string& place) {
     return std::regex_search(error, std::regex("^f\\.yaml(:[0-9]+)?: " + place));
 }

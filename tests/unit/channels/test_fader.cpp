@@ -189,7 +189,7 @@ TEST_F(Fader, a_run_begins_with_a_sounding_that_finds_the_taps_that_are_commande
         EXPECT_TRUE((*found)[0].evaluated) << (*found)[0].why_not;
         EXPECT_LT((*found)[0].residual_db, -35) << kind;
         EXPECT_LT((*found)[0].residual_db, (*found)[0].limit_db) << kind;
-        // After it the station's samples go through, in their time.
+        // After the measurement the station's samples go through, in their time.
         const fader_moment now = f.moment();
         const auto& taps = now.taps[0];
         EXPECT_EQ(taps.size(), kind == "two taps" ? 2U : kind == "trace" ? 32U : 1U);

@@ -114,7 +114,7 @@ TEST(Impairments, cfo_has_the_exact_phase_after_ten_days) {
 }
 
 TEST(Impairments, cfo_drifts_as_told) {
-    // At t s the phase is 2 pi (f t + r t^2/2).
+    // After t seconds the phase is 2 pi (f t + r t^2/2).
     const double f = -4000, r = 1000;
     const std::int64_t n = 7'680'000 * 3;
     const double t = 3;

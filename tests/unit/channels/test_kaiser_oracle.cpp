@@ -32,7 +32,7 @@ TEST(kaiser, window_and_attenuation_of_the_delay_kernel_are_liquids) {
     }
 }
 
-// As a low-pass: what it leaves of the image.
+// The attenuation is that of the image by the kernel as a low-pass filter.
 TEST(kaiser, attenuation_is_what_kaisers_formula_says) {
     for (const auto& [half_width, attenuation_db] : {std::pair(7, 73.0), {8, 83.0}}) {
         const auto taps = static_cast<unsigned int>(2 * half_width);

@@ -56,7 +56,7 @@ TEST(Products, every_one_is_whole) {
     }
 }
 
-// Which of them have 7.68 MS/s, and with which clock.
+// The products that have 7.68 MS/s, and the clock for it.
 TEST(Products, give_the_rate_of_the_cell_or_the_nearest) {
     EXPECT_DOUBLE_EQ(rate_of(find_product("x310"), 184'320'000, 7.68e6), 7.68e6);
     EXPECT_DOUBLE_EQ(rate_of(find_product("n310"), 122'880'000, 7.68e6), 7.68e6);

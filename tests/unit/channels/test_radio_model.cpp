@@ -13,7 +13,7 @@ using namespace wip::vusrp;
 
 namespace {
 
-// All that a seed draws, of both channels of a b210.
+// All values that are drawn from a seed, for both channels of a b210.
 std::vector<double> drawn(const std::string& cell, const std::string& node,
                           const std::string& more = "") {
     radio_model m(uhd::device_addr_t("type=vusrp,product=b210,air=" + cell + ",node=" + node +

@@ -52,7 +52,7 @@ struct radio {
         return md;
     }
     double now() const { return static_cast<double>(ports[0]->now()) / rate; }
-    // The time that it was told to begin at.
+    // Starts the receiver, and returns the commanded time.
     double start(double after) {
         uhd::stream_cmd_t command(uhd::stream_cmd_t::STREAM_MODE_START_CONTINUOUS);
         command.stream_now = false;
@@ -69,8 +69,8 @@ struct radio {
         ADD_FAILURE() << "it goes on after a stop";
         return all;
     }
-    // Nobody takes anything for longer than all buffers hold; what is in them is taken, up to the
-    // report of the overflow.
+    // Takes nothing for longer than all buffers hold; then takes what is in them, up to the report
+    // of the overflow.
     uhd::rx_metadata_t overflow_report() {
         std::this_thread::sleep_for(120ms);
         for (int i = 0; i < 2000; ++i)
@@ -86,7 +86,7 @@ struct radio {
     std::size_t taken = 0;  // samples of the last call
 };
 
-// Seconds of the radio from when the overflow was told to the first sample after it: the longest of
+// Seconds of the radio from the report of the overflow to the first sample after it: the longest of
 // up to 20 overflows, of which one at `least` is enough. A thread that had no core looks at the
 // time later, and may have the next overflow before a sample.
 double restart_after(radio& r, double least) {

@@ -49,7 +49,7 @@ struct ReceiveStream : testing::Test {
 
 }  // namespace
 
-// Where between two samples it begins is not known when it is commanded.
+// When a capture is commanded, it is not known where between two samples it will begin.
 TEST_F(ReceiveStream, a_capture_that_begins_now_has_all_its_samples) {
     for (std::size_t n = 200; n < 240; ++n) {
         command(n);

@@ -103,7 +103,7 @@ struct AMediumThatLies : SharedAir {
         EXPECT_EQ(fcntl(fd.get(), F_ADD_SEALS, seals), 0);
         return fd;
     }
-    // The complaint of whoever attaches, empty if there is none.
+    // The error of a process that attaches, empty if there is none.
     std::string attached_to(const sent_description& reported, const descriptor& memory,
                             std::size_t bytes = sizeof(sent_description)) {
         const descriptor listener = wip::peer::make_local_socket();

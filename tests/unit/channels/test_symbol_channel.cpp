@@ -123,7 +123,7 @@ TEST_P(SymbolChannel, TheOtherSetsOfEightPointsFailAsOftenAsTheirOwnTheorySays) 
 }
 
 TEST_P(SymbolChannel, ASymbolIsWrongAsOftenAsTheorySaysInFramesThatFail) {
-    // With a Gray mapping most wrong symbols have one wrong bit; BPSK always.
+    // With a Gray mapping most wrong symbols have one wrong bit; with BPSK all have.
     make();
     const float db = snr_for(1, 0.5);
     const double ser = symbol_error(1).rate(std::pow(10, db / 10));

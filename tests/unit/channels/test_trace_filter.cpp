@@ -50,7 +50,7 @@ trace_rows constant_rows(std::size_t n, float snr_db) {
     return trace_rows(n, row);
 }
 
-// As ./openwip channel render makes it.
+// The rows that ./openwip channel render would make.
 trace_rows rendered(const char* name, double mean_db, std::size_t slots) {
     bin_model::fading_channel channel(
         {profiles::realise(profiles::load_definition(name),

@@ -169,7 +169,8 @@ class Applications(unittest.TestCase):
             self.assertEqual(set(procfs.ready_threads(7, proc)), {"7", "9"})
 
     def test_a_process_whose_name_is_no_utf_8_is_one_like_any_other(self):
-        """Its name may hold any bytes (prctl), as /proc/PID/stat and comm have them."""
+        """The name of a process may hold any bytes (prctl), which /proc/PID/stat and comm show
+        unchanged."""
         name = b"\xff) \xfe"
         process = subprocess.Popen(
             [

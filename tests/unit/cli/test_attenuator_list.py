@@ -25,8 +25,8 @@ NAME = "OpenWIP,attenuator,002A00453538510734323532,1.0"
 
 
 class Board:
-    """At the other end of a pty: what it is asked in text and frames, and `name` for *IDN?; None:
-    it says nothing."""
+    """A board at the other end of a pty, which records what it receives. It answers frames, and
+    *IDN? with `name`; None: it answers nothing."""
 
     def __init__(self, path, name):
         self.near, far = os.openpty()

@@ -113,8 +113,8 @@ class Crafted(RecordWorld):
         record_seal.seal(self.path)
 
     def expect_refused(self, pattern):
-        """When it is opened, which every command does, in one line, with nothing of another file in
-        it; and nobody is waited for."""
+        """The record is refused when it is opened, which every command does: in one line, which has
+        nothing of another file in it, and without waiting."""
         with self.assertRaisesRegex(BadInput, pattern) as caught:
             run_record.RunRecord(self.path).close()
         self.assertNotRegex(str(caught.exception), "\n|TOPSECRET")

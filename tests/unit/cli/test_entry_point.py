@@ -488,7 +488,7 @@ class EntryPoint(unittest.TestCase):
                     text=True,
                 )
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
-        # Those that a command starts, too.
+        # The same holds for programs that a command starts.
         module = places.Places(TOP, pathlib.Path(BUILD), sys.executable).module("dance")
         done = subprocess.run(
             module,

@@ -402,7 +402,7 @@ class Environment(unittest.TestCase):
         )
 
     def test_a_record_is_read_with_numpy_and_h5py_only(self):
-        """As docs/how-to/run-record.md says, in a Python that has nothing else."""
+        """docs/how-to/run-record.md promises it for a Python that has nothing else."""
         code = (
             "import sys\nfor name in ('yaml', 'zmq', 'google', 'scipy', 'matplotlib', 'jinja2',"
             " 'openwip_schema', 'gnuradio'): sys.modules[name] = None\nfrom"
@@ -427,8 +427,8 @@ class Environment(unittest.TestCase):
                     self.assertRegex(line, r"-I", f"{path}: {line}")
 
     def test_ctrl_c_ends_it_at_any_moment_without_a_traceback(self):
-        """From the first moment on; `telemetry` of no cell would end by itself, so what is measured
-        is its start."""
+        """Ctrl-C comes from the first moment on. `telemetry` without a cell would end by itself, so
+        the test covers its start."""
         seen = set()
         for n in range(40):
             process = subprocess.Popen(

@@ -13,7 +13,7 @@ from openwip_cli.machine import places
 
 class Version(unittest.TestCase):
     def test_asking_writes_nothing_into_the_clone(self):
-        """With sudo the index would be root's afterwards."""
+        """Otherwise the index would be root's after a call with sudo."""
         with tempfile.TemporaryDirectory() as folder:
 
             def git(*words):

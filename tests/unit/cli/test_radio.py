@@ -187,8 +187,9 @@ class Loop(unittest.TestCase):
         return by_name(radio_findings.findings_of_loop(changed(LOOP, **values)))
 
     def test_half_of_the_lead_holds_transport_stall_and_the_making_of_a_slot(self):
-        """In slots of 2/3 ms. Lead: twice (one to make it in, and transport with stall).
-        Delay: lead, the slot, its reception with one to work in, the way back."""
+        """The expected values are in slots of 2/3 ms. The lead is twice the sum of one slot in
+        which to make a slot, and transport with stall. The delay is the sum of lead, the slot, its
+        reception with one slot to work in, and the way back."""
         self.assertEqual(loops.follows(1, 0, 0), (4, 7))
         self.assertEqual(loops.follows(666, 1, 1), (4, 8))
         self.assertEqual(loops.follows(667, 666, 666), (6, 10))

@@ -99,8 +99,8 @@ class Radio:
 
 
 class Slow(Radio):
-    """Its sensor, or setting its time, takes so long the first time; the sensor goes on to the next
-    second late."""
+    """A radio whose sensor, or setting whose time, takes so long the first time; the sensor goes on
+    to the next second late."""
 
     def __init__(self, *args, slow_sensor=0.0, slow_set=0.0, behind=0.0, always=False):
         super().__init__(*args)

@@ -64,7 +64,7 @@ class Analysis(Folder):
             bool(self.analysis.of_rows(synthetic(alike, 40, seed))["tasks"]["page-b"]["different"])
             for seed in range(100, 160)
         )
-        # In 60 studies 3 are expected; 10 or more come with a probability of 7e-4.
+        # In 60 studies 3 wrong ones are expected; 10 or more have a probability of 7e-4.
         self.assertLess(wrong, 10)
 
     def test_pairs_are_those_of_scipy(self):

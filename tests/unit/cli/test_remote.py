@@ -284,7 +284,8 @@ class Forwarder(Forwarded):
 
 
 class Flood(Forwarded):
-    """By itself: what of it is still on its way ends other clients' connections."""
+    """The flood has a forwarder of its own: messages that are still on their way end other clients'
+    connections."""
 
     says = ["subscriptions to topics that there are not"]
 

@@ -35,9 +35,9 @@ class Model(unittest.TestCase):
             self.assertAlmostEqual(total, seconds, delta=HALF_A_DIGIT)
 
     def test_round_trip_over_the_delay_of_a_retransmission(self) -> None:
-        """Figures 5.6, 5.7: 128 kbit/s, 20 % of the blocks lost, 1 to 30 TTI: the text has the
-        round trip "almost tripled"; its own equation gives
-        2.2 times, and 10 % more download."""
+        """Figures 5.6, 5.7: 128 kbit/s, 20 % of the blocks lost, 1 to 30 TTI: the literature has
+        the round trip "almost tripled"; its own equation gives 2.2 times, and 10 % more
+        download."""
         short, long = (model.round_trip(0.2, ret, 128e3, 32e3, 0.165) for ret in (1, 30))
         self.assertAlmostEqual(long / short, 2.20, delta=0.005)
         self.assertAlmostEqual(
@@ -106,7 +106,7 @@ class Model(unittest.TestCase):
             )
 
     def test_the_delay_until_the_last_block_is_that_of_the_bearer(self) -> None:
-        """Measured over the text, 38 blocks (tests/unit/mac/test_umts_delay.cpp)."""
+        """Measured over the literature, 38 blocks (tests/unit/mac/test_umts_delay.cpp)."""
         for ret, p, times in (
             (10, 0.05, 1.05),
             (10, 0.1, 1.13),
@@ -119,8 +119,8 @@ class Model(unittest.TestCase):
             self.assertAlmostEqual(
                 model.last_block_delay(p, 38, ret) / measured, 1, delta=0.05, msg=f"{ret} TTI, {p}"
             )
-        # And without losses, or of a block alone, nothing is corrected but that the first
-        # transmission takes one TTI.
+        # Without losses, or for a single block, the only correction is that the first transmission
+        # takes one TTI.
         self.assertEqual(model.last_block_delay(0, 38, 20), 38)
         self.assertAlmostEqual(model.last_block_delay(0.1, 1, 20), 1 + 20 * 0.1 / 0.9, places=6)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the slot path runs, what it costs, whose a stall was, which pace a machine can hold."""
+"""Tests of the slot path's core and cost, of the causes of stalls, and of the pace that a machine
+can hold."""
 
 import contextlib
 import io
@@ -327,7 +328,7 @@ class Cost(unittest.TestCase):
     def test_a_run_that_is_invalid_is_made_again_and_after_three_it_is_none(self):
         for good, wanted in ((0, 0), (2, 2), (3, None)):
             with self.subTest(good=good), tempfile.TemporaryDirectory() as folder:
-                # Where the second or third is good, the first writes nothing.
+                # If the second or third run is good, the first one writes nothing.
                 demo = (
                     f"cd {folder}; n=$(ls | grep -c ran); touch $n.ran; [ $n -eq 0 ] && [ {good}"
                     f" -gt 0 ] && exit 1; [ $n -ge {good} ]; bad=$?; for last; do :; done; [ $bad ="

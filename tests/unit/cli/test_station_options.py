@@ -184,7 +184,7 @@ class CommandLine(unittest.TestCase):
                     parse("base", *HERE, "--config", f.name)[1].scenario["attenuator.start"],
                     "external",
                 )
-                # At the station that has none.
+                # The station without an attenuator.
                 wanted, options = parse(
                     "terminal", *HERE, "--config", f.name, "--attenuator", "none"
                 )

@@ -42,7 +42,8 @@ class World(unittest.TestCase):
         return messages
 
     def read_until_end(self):
-        """All until a last good message, which says that whatever was sent before it has come."""
+        """Reads up to a last good message, after which everything that was sent before it has
+        come."""
         self.base.send("slot", slot=LAST, slot_sample={})
         messages, deadline = [], time.monotonic() + 20
         while time.monotonic() < deadline:

@@ -24,7 +24,7 @@ KINDS = (Integer(-1000, 100000), Real(-1e6, 1e6), ON_OFF)
 
 
 def meaning(text):
-    """As the table has it."""
+    """The meaning of a scalar, in the form of the table."""
     try:
         value = of_yaml(f"a: {text}")["a"]
     except NotYaml:
@@ -39,7 +39,7 @@ def meaning(text):
 
 
 def taken(kind, value):
-    """As the table has it."""
+    """The value that a kind reads, in the form of the table."""
     try:
         found = kind.read(value)
     except (ValueError, TypeError, OverflowError):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The database of a campaign's results: rows are added and never changed, a changed byte is seen, a
-folder of before is converted, and a file system that gives errors costs no result."""
+folder made before there was a database is converted, and a file system that gives errors costs no
+result."""
 
 import os
 import pathlib

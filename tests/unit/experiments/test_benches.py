@@ -59,7 +59,8 @@ class WestwoodEstimate(unittest.TestCase):
 
 class RatedPages(unittest.TestCase):
     def runs(self, **scaled):
-        """Runs of two seeds with the text's delays, but for those of page B that are scaled."""
+        """Runs of two seeds with the literature's delays, but for those of page B that are
+        scaled."""
         return [
             {"page": page, "case": case, "seed": seed, "valid": True, "initial_s": 1.0}
             | {
@@ -167,7 +168,7 @@ class Fidelities(unittest.TestCase):
         for name, value in (("seconds", 5), ("sender", "reno"), ("version", "b")):
             with self.assertRaisesRegex(BadInput, f"{name} .*another OUT"):
                 five.Kept(file, MADE | {name: value})
-        file.write_text(json.dumps({"P|ns3|1": 2.0}))  # of before it had that
+        file.write_text(json.dumps({"P|ns3|1": 2.0}))  # as written before it had that
         with self.assertRaisesRegex(BadInput, "another OUT"):
             five.Kept(file, MADE)
 
@@ -460,8 +461,8 @@ class HandoverTable(unittest.TestCase):
     FASTEST = 10.0
 
     def folder(self, at, text):
-        """Download times that have the text's grades, but for a number of rows that are all the
-        same."""
+        """Download times that have the literature's grades, but for a number of rows that are all
+        the same."""
         times = {"++": self.FASTEST, "+": 12.0, "-": 18.0, "--": 20.0}
         rows = ["channel,buffering,handover_delay_s,timestamps,sack,metric,mean,half_interval_95,"]
         rows[0] += "realisations"

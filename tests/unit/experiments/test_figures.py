@@ -117,8 +117,8 @@ class Output(Case):
         return drawn, done
 
     def test_a_point_without_the_metric_is_left_out_of_a_figure_which_says_so(self):
-        """Nothing of before stays where a figure is not drawn, and tables and screen say which is
-        not there, and why."""
+        """If a figure is not drawn, no former file of it stays, and tables and screen say which one
+        is missing, and why."""
         e = self.experiment("channel: jakes\n  queue_packets: [1, 5, 20]\n  modulation: [1, 2]")
         r = results(
             e,

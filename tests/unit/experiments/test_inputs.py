@@ -39,7 +39,7 @@ class Inputs(unittest.TestCase):
         (self.top / name).write_text(text)
 
     def experiment(self, model):
-        """Its channel `mine` is that file."""
+        """An experiment whose channel `mine` is that file."""
         self.world.write(world.SMALL.replace("jakes", "mine"))
         (self.world.path / "defaults.yaml").write_text(
             world.DEFAULTS.replace(
@@ -75,7 +75,7 @@ class Inputs(unittest.TestCase):
             )
 
     def test_a_run_without_files_has_the_key_that_it_always_had(self):
-        """Keys of before there were hashes: published results stay valid."""
+        """Keys are those from before there were hashes, so published results stay valid."""
         e = plan.Experiment(experiments.folder(world.TOP) / "A1.yaml", "quick")
         self.assertEqual([k for r in e.runs() for k in r.spec if k == "inputs"], [])
         self.assertEqual((e.fingerprint, e.runs()[0].key), KEPT)

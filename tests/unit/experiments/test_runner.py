@@ -243,7 +243,7 @@ class Stop(unittest.TestCase):
 
 
 class SerialPool(pool.Pool):
-    """Without processes. `attempt`: of a run."""
+    """A pool without processes. `attempt`: function that makes an attempt at a run."""
 
     world = attempt = None
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The experiments of flowgraphs/scenarios: all are there, well formed in both sizes, and ask for what
-the texts say."""
+"""The experiments of flowgraphs/scenarios: all are there, well formed in both sizes, and ask for
+what the literature says."""
 
 import pathlib
 import unittest

@@ -301,8 +301,8 @@ class Comparisons(Case):
                 self.refused(reported, value | wrong)
 
     def test_a_statement_is_sure_by_all_that_it_compares(self):
-        """Beside a comparison that is sure there is one with much noise, which the mean of what is
-        shown does not tell."""
+        """Beside a comparison that is sure there is one with much noise, which does not show in the
+        mean of both."""
         wide = {1: 3.0, 2: -3.0, 3: 3.0, 4: -2.8}
         at = {"channel": "jakes"}
 

@@ -301,7 +301,7 @@ class Saying(Folder):
         self.assertIn("without ", report.screen([evaluated]))
 
     def test_a_statement_counts_the_runs_of_its_own_points_alone(self):
-        """It is about channel jakes with modulation 1, 2, 3."""
+        """The statement is about channel jakes with modulation 1, 2, 3."""
         self.assertEqual([j.lacking for j in self.evaluated().evaluations], [{}])
         for run in self.runs:
             if (

@@ -92,7 +92,7 @@ class Results(unittest.TestCase):
         )
 
     def test_what_each_station_gets_and_how_fair_it_is(self):
-        # As the programs end: the ends that receive say nothing of it.
+        # The last lines of the programs; receiving ends do not report these counts.
         flows = [
             {"flow": n, "end": "sender", "since": {"bytes_acked": mb * 1e6, "seconds": 8}}
             for n, mb in ((1, 3), (0, 1))

@@ -52,7 +52,7 @@ class World:
         self.output = []
 
     def write(self, text):
-        """With another grid the figure is over what that has."""
+        """Writes the experiment; its figure is over the setting that the grid has."""
         text = textwrap.dedent(text)
         # some are no YAML, or no grid
         with contextlib.suppress(yaml.YAMLError, AttributeError):
@@ -71,7 +71,7 @@ class World:
         return runner.Progress(self.store, [e], plan.unique_runs([e]), self.output.append)
 
     def one(self, spec, places, progress):
-        """In the place of campaign.one_run.attempt."""
+        """Takes the place of campaign.one_run.attempt."""
         with open(self.path / "ran", "a", encoding="utf-8") as f:
             f.write(json.dumps(spec["emulator"]) + "\n")
         return result(goodput_mbps=formula(spec["emulator"]))

@@ -68,7 +68,7 @@ struct fake_board final : board_port {
     bool faulty;
 };
 
-// All of it, and the chips.
+// The whole firmware with a fake board, and the chips.
 struct rig {
     fake_flash flash;
     fake_board board;

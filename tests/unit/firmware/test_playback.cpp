@@ -199,8 +199,8 @@ TEST(Playback, ASilentHostEndsItBeforeItsTimeIsOver) {
             w.host_there = false;
             w.tick(98);
             EXPECT_TRUE(w.player.active());
-            // It was heard up to 1 ms before the last tick in which it was there: 99 ticks on, that
-            // is 99 to 100 ms ago. 100 ticks from there.
+            // The host was heard up to 1 ms before the last tick in which it was there; 99 ticks
+            // later, that is 99 to 100 ms ago. The limit is 100 ticks.
             w.tick(1);
             EXPECT_EQ(w.player.state(), play_state::silent);
             EXPECT_FALSE(w.player.active());

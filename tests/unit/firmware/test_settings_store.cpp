@@ -68,7 +68,7 @@ TEST(SettingsStore, APowerCutLeavesTheOldSettingsOrTheNew) {
             ASSERT_TRUE(s.has_value()) << saved << " saved, cut after " << cut;
             ASSERT_TRUE(s == with_level(100) || (!whole && s == with_level(saved - 1)))
                 << saved << " saved, cut after " << cut;
-            // And it goes on from there.
+            // The store can still be used.
             ASSERT_TRUE(settings_store(flash).save(with_level(101)));
             ASSERT_EQ(settings_store(flash).load(), with_level(101));
             if (whole) break;

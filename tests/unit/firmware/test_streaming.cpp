@@ -124,7 +124,7 @@ TEST(Streaming, AResetThatHasWaitedIsDoneBeforeAPlaybackIsOpened) {
     EXPECT_EQ(h.status().status.levels.bytes[0], 10) << "not after it";
 }
 
-// Too long for a line, and then a frame: it was none.
+// A text that is too long for a line, followed by a frame, is not a line.
 TEST(Streaming, AfterTextThatAFrameHasCutOffTheNextLineIsALine) {
     host h;
     h.r.give(std::string(300, 'A'));

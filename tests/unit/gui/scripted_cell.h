@@ -63,7 +63,7 @@ public:
     }
     void end() { QFile::remove(QString::fromStdString(run() + "/state.json")); }
 
-    // Until a window has subscribed to everything that it wants, `step` in between.
+    // Waits until a window has subscribed to everything that it wants; calls `step` in between.
     template <typename F>
     bool wait_for_reader(F step) {
         std::map<std::string, int> topics;

@@ -107,7 +107,7 @@ private Q_SLOTS:
         }
         QVERIFY(std::abs(edges[0] + 2.505) < 1e-9 && std::abs(edges[25] - 2.505) < 1e-9);
 
-        // In the picture: both lines at their level, and the edges of the bins.
+        // The picture has both lines at their level, and the edges of the bins.
         auto& plot = w.plot("spectrum");
         QVERIFY(count_row(image, plot.yAxis->coordToPixel(-40 + mean), series_colour(0)) > 100);
         QVERIFY(count_row(image, plot.yAxis->coordToPixel(-34), series_colour(1)) > 100);
@@ -131,7 +131,7 @@ private Q_SLOTS:
         w.window->axis().set_window(900);
         w.picture("spectrum");
         QCOMPARE(at(w.of("spectrum", "highest"), 700), -74.0);
-        // At the cursor.
+        // The line is that at the cursor.
         w.window->axis().set_cursor(2860);
         w.picture("spectrum");
         QCOMPARE(at(w.of("spectrum", "one slot"), 384), -40.0);

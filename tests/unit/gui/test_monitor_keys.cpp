@@ -137,7 +137,7 @@ private Q_SLOTS:
 
     void late_samples_are_painted_even_when_a_frame_was_skipped() {
         world w;
-        // All that the base station reports, and then the terminal's report on slots long ago.
+        // The base station reports all slots, and then the terminal reports slots of long ago.
         for (std::int64_t slot = 15; slot <= 15'000; slot += 15) {
             scripted_cell::message m;
             m.set_slot(slot);
@@ -197,7 +197,7 @@ private Q_SLOTS:
         shows("terminal 3", 2);
         QTest::keyClick(&choice.list(), Qt::Key_Up);
         shows("terminal 2", 1);
-        // Its own colour only, over the whole width of what is known.
+        // The picture has the terminal's colour only, over the whole width of what is known.
         const QImage image = w.picture("measured_snr");
         QVERIFY(count(image, QColor(colour_at(colour_map::viridis,
                                               double(scripted_cell::shared_snr(1)), 0, 35))) > 500);
@@ -279,7 +279,7 @@ private Q_SLOTS:
         auto* value = v.findChild<QLabel*>("value base link.bins");
         QTRY_VERIFY(bins->isEnabled());
         w.window->replay(path);
-        // At once, before anything has been drawn, and after it.
+        // A change is refused at once, before anything has been drawn, and after it.
         v.apply("base", "link.bins", "10");
         QVERIFY2(v.status().contains("replay"), qPrintable(v.status()));
         QTRY_VERIFY(!bins->isEnabled());
@@ -328,7 +328,7 @@ private Q_SLOTS:
         QTest::qWait(1500);
         QVERIFY(!is_known());
         QVERIFY(!bins->isEnabled());
-        // And the end of the cell.
+        // The same at the end of the cell.
         w.cell.answers_after_us = 0;
         w.shown->choose_cell("script");
         QTRY_VERIFY_WITH_TIMEOUT(is_known(), 5000);

@@ -70,7 +70,7 @@ TEST(message_reader, invented_topics_have_one_entry_together) {
     EXPECT_EQ(reader.by_topic().size(), 1u);
 }
 
-// Until everything that is to come has come.
+// Reads until the record is complete.
 void read_all(record_reader& reader) {
     for (int i = 0; i < 3000 && !reader.whole(); ++i) {
         reader.take_in();

@@ -228,7 +228,7 @@ private Q_SLOTS:
             QVERIFY(list.columnWidth(c) > list.fontMetrics().horizontalAdvance(longest) + 4);
             QVERIFY(list.columnWidth(c) >= columns.sectionSizeHint(c));
         }
-        // All of the reason, and the count before it, are in the view without scrolling.
+        // The whole reason, and the count before it, are visible without scrolling.
         QVERIFY(columns.visualIndex(6) < columns.visualIndex(5));
         QVERIFY2(
             columns.length() <= list.viewport()->width(),

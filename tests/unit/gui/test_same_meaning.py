@@ -19,8 +19,8 @@ SECONDS = 6
 
 
 class OneRun(RecordWorld):
-    """With losses on the way, feedback that was lost, drops, a medium that is behind and a receiver
-    without lock."""
+    """The record of a run with losses on the way, feedback that was lost, drops, a medium that is
+    behind and a receiver without lock."""
 
     def setUp(self):
         super().setUp()

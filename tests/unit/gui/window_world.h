@@ -36,7 +36,7 @@ struct world {
             if (!cell.wait_for_reader([this] { window->frame(); })) qWarning("nobody subscribes");
         }
     }
-    // Until everything published has come, and has been drawn.
+    // Waits until everything published has come, and has been drawn.
     bool settle() {
         const bool came = QTest::qWaitFor(
             [this] {
@@ -72,7 +72,7 @@ struct world {
             if (p->name() == name) return *p;
         qFatal("view %s has no %s", id, qPrintable(name));
     }
-    // In front of its tabs, drawn, as pixels.
+    // A picture of a view that is drawn in front of its tabs.
     QImage picture(const char* id) {
         view* v = window->view_of(id);
         v->show();
@@ -101,7 +101,7 @@ inline int dark(const QImage& image) {
 
 inline QStringList lines_of(const view& v) { return v.csv().split('\n', Qt::SkipEmptyParts); }
 
-// Without the legend, which has the colours of the lines in any case.
+// The image without the legend, which has the colours of the lines in any case.
 inline QImage below_legend(const QImage& image) {
     return image.copy(0, 40, image.width(), image.height() - 40);
 }

@@ -39,7 +39,7 @@ protected:
             if (k - 3 >= first) hear(word(k - 3));
         }
     }
-    // On from there: every slot's word comes.
+    // Goes on: every slot's message comes.
     void go_on(std::int64_t next, std::int64_t last) {
         for (std::int64_t k = next; k <= last; ++k) {
             ask(k);

@@ -190,7 +190,7 @@ TEST_F(BehindAFader, APlanWaitsForAReportThatIsOlderByTheFadersSlots) {
     for (std::int64_t k = 154; k < 160; ++k) ask(k);
     EXPECT_EQ(planned().back(), 156);
 }
-// With a lead the transmitter says when.
+// With a lead the transmitter determines the time of a slot.
 class FreeRunning : public BaseStation {
 protected:
     FreeRunning()
@@ -387,7 +387,7 @@ TEST_F(BaseStation, TheTerminalIsToldOfANewDelayOfTheLoopOnceItListens) {
     ASSERT_TRUE(note.ParseFromString(port.sent[0]));
     EXPECT_EQ(note.loop_slots(), 15U);
     EXPECT_EQ(base.next_slot(), slot(166));
-    // Settings that do not touch the loop are not told.
+    // Settings that do not change the retransmission delay are not sent.
     base.reconfigure(s, {"link.bins"});
     EXPECT_EQ(port.sent.size(), 1U);
 }

@@ -34,7 +34,8 @@ protected:
         }
         return -1;
     }
-    // Until a packet comes out of the TUN; the slot that the terminal's clock has passed then.
+    // Runs until a packet comes out of the TUN; returns the slot that the terminal's clock has
+    // passed then.
     std::int64_t until_written(std::int64_t next) {
         for (const std::int64_t end = next + 100; next < end; ++next) {
             ask(next);

@@ -122,7 +122,7 @@ TEST(CoreRanges, limits_of_the_table_are_those_of_the_core) {
     }
 }
 
-// Through the whole of a process, with what a limit needs beside it.
+// Each limit is given to a whole process, with the other settings that it needs.
 TEST(CoreRanges, every_limit_of_the_table_is_accepted_by_its_process) {
     std::size_t seen = 0;
     for (const auto& process : wip::test::configured_processes())

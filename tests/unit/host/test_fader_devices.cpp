@@ -48,7 +48,7 @@ struct world {
         devices.back().at_edge = ticks(its_time);
         return devices.back();
     }
-    // In small steps: a device sees its edges one by one.
+    // Time passes in small steps, so that a device sees its edges one by one.
     void pass(double seconds) {
         const double end = now + seconds;
         for (; now < end; now = std::min(end, now + 0.001))

@@ -144,7 +144,7 @@ TEST(HetnetPath, ItIsMovedWhileItRunsAndReportsWhereItIs) {
     path.fill_terminal(terminal);
     EXPECT_EQ(terminal.mobility().rate_bps(), 32e3);
 
-    // A move by the plan is told as a setting that has moved, once, and is not made again.
+    // A move by the plan is reported as a setting that has moved, once, and is not made again.
     path.links.advance(20'000 * ms);
     const auto moved = path.carrier->moved_settings(20'000 * ms);
     ASSERT_EQ(moved.size(), 1U);
@@ -156,7 +156,7 @@ TEST(HetnetPath, ItIsMovedWhileItRunsAndReportsWhereItIs) {
     EXPECT_EQ(base_of(path).mobility().handovers(), 2U);
     EXPECT_EQ(base_of(path).mobility().network(), "WLAN");
 
-    // From the next handover on: another duration, other buffering.
+    // Another duration and another buffering hold from the next handover on.
     s.merge_assignment("hetnet.delay_s=0");
     s.merge_assignment("hetnet.buffering=full");
     s.merge_assignment("hetnet.network=GPRS");

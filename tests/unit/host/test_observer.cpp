@@ -166,7 +166,7 @@ struct played_kernel {
         append(body, e);
         return message(NLMSG_ERROR, sequence, body);
     }
-    // In one datagram.
+    // The kernel sends these messages in one datagram.
     void says(const std::vector<bytes>& messages) const {
         bytes all;
         for (const auto& m : messages) all.insert(all.end(), m.begin(), m.end());

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t start(std::int64_t s) { return slot_start_ns(slot(s)); }
 
-// A cell of two stations: the radio in between fails what it is told to.
+// A cell of two stations: frames of the slots in `failing` fail on the radio between them.
 class PacketWatch : public testing::Test {
 protected:
     explicit PacketWatch(std::vector<std::string> set = {})
@@ -264,7 +264,7 @@ TEST(PacketTopic, TheRateIsBoundedAndWhatGoesBeyondIsCounted) {
     EXPECT_EQ(first.skipped(), 157U);
     EXPECT_EQ(first.packet(99).number(), 99U);
     EXPECT_EQ(first.packet(99).user(), 3U);
-    // Then a hundred a second: one in 15 slots.
+    // From then on there are a hundred a second: one in 15 slots.
     for (std::int64_t s = 16; s <= 15 + 1500; ++s) {
         t.add(r, 0);
         t.slot_done(slot(s), 7, out);

@@ -47,7 +47,7 @@ struct SplitConnection : ::testing::Test {
     int opener = a.far.get(), other = b.far.get();
     split_connection c{std::move(a.near), std::move(b.near), bound};
 
-    // Whatever is ready, until nothing is.
+    // Handles sockets that are ready, until none is.
     void settle() {
         for (bool moved = true; moved && !c.over();) {
             moved = false;

@@ -99,7 +99,8 @@ struct SplitProxy : ::testing::Test {
                 .buffer_bytes = 4096,
                 .connections = connections};
     }
-    // Whether there was anybody. (On the loopback that is known at once.)
+    // Opens a connection. Returns whether anything listened, which is known at once on the
+    // loopback.
     bool open() {
         openers.emplace_back(::socket(AF_INET, SOCK_STREAM, 0));
         const auto a = address();
@@ -110,7 +111,7 @@ struct SplitProxy : ::testing::Test {
         char c = 0;
         return ::recv(d.get(), &c, 1, MSG_DONTWAIT) < 0 && errno == ECONNRESET;
     }
-    // Until there is nothing to do; false: there always is.
+    // Works until there is nothing to do; false: there always is.
     static bool settles(proxy& p) {
         for (int turn = 0; turn < 100; ++turn) {
             p.work();

@@ -174,9 +174,10 @@ TEST_F(publisher_and_readers, messages_wait_for_others_to_go_with_but_not_for_lo
     auto r = reader("slot");
     ASSERT_TRUE(eventually_wanted(topic::slot));
     out.publish(topic::slot, slot(1));
-    // Only calls of listen(), as one a slot: it goes out all the same.
+    // With calls of listen() only, one in each slot, the message is sent all the same.
     EXPECT_TRUE(eventually([&] { return take(r, name, got, false); }));
-    // No call but publish(): what is kept back is bounded. The queue holds 20 of them.
+    // With calls of publish() only, the number of messages that are kept back is bounded. The queue
+    // holds 20 of them.
     for (int i = 0; i < 200; ++i) out.publish(topic::slot, slot(2 + i));
     EXPECT_TRUE(take(r, name, got, true));
     EXPECT_EQ(got.sequence(), 2U);

@@ -287,13 +287,14 @@ TEST_F(Terminal, ThePredictionGoesAsFarAheadAsTheLoopIsLong) {
     ASSERT_EQ(port.receiver.size(), 1U);
     EXPECT_EQ(port.receiver[0].horizon(), 12U);
     EXPECT_FALSE(port.receiver[0].has_predictor());
-    note.set_loop_slots(65);  // longer than any loop
+    note.set_loop_slots(65);  // longer than any retransmission delay
     bytes = note.SerializeAsString();
     terminal->on_peer({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
     EXPECT_EQ(port.receiver.size(), 1U);
     EXPECT_EQ(port.dropped.size(), 1U);
 }
-// There and back while the first is on its way: the state has said all along what is wanted.
+// A setting is changed and changed back while the first change is on its way: the state has had the
+// wanted value all along.
 TEST_F(Terminal, ASettingOfTheReceiverThatGetsLostIsSaidAgainWhenAnEarlierOneTakesEffect) {
     config::settings s(macd_keys());
     s.merge_assignment("role=terminal");

@@ -30,7 +30,7 @@ SLOTS = 240
 
 
 def resampled(samples, up, down):
-    """At up/down of the rate, images and aliases 100 dB down."""
+    """The samples at up/down of the rate, images and aliases 100 dB down."""
     window = signal.firwin(
         320 * max(up, down) + 1, 0.9 / max(up, down), window=("kaiser", signal.kaiser_beta(100))
     )
@@ -204,7 +204,7 @@ class Import(unittest.TestCase):
         )
         (gap,) = recording.gaps
         self.assertLess(abs(gap["openwip:lost_samples"] - missing * 0.768), 2)
-        # Behind the gap, as before it: the slot numbers come from the air.
+        # The cell is received behind the gap as before it: the slot numbers come from the air.
         cut = {(first + missing) * 0.768 / 5120 + 150 + n for n in (-10, 10)}
         self.good = {k: v for k, v in self.good.items() if not min(cut) < k[0] < max(cut)}
         self.assert_nothing_is_lost(recording)

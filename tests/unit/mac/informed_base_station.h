@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A base station with a terminal that answers as told. Time starts at slot 150; the terminal has
-// been heard before, so data goes out from the first slot on.
+// A base station with a terminal whose answers the test gives. Time starts at slot 150; the
+// terminal has been heard before, so data goes out from the first slot on.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ public:
         window.on_sdu(packet.size());
         sent.push_back(packet);
     }
-    // So many of that size, each filled with its number.
+    // Gives n packets of that size, each filled with its number.
     void give_packets(int n, std::size_t bytes) {
         for (int i = 0; i < n; ++i) give(ipv4(bytes, static_cast<std::uint8_t>(i)));
     }

@@ -124,7 +124,7 @@ struct sizes {
           header(header_bytes(mode)),
           longest(d.within(2, 8) * pdu) {}
     int sdu(dice& d) const {
-        // About what fills PDUs exactly, if they begin together.
+        // A size about that which fills PDUs exactly, if SDU and PDU begin together.
         if (d.hits(20)) return d.within(1, 4) * (pdu - header) + d.within(-3, 2);
         return d.within(pdu / 10 + 1, longest);
     }

@@ -29,7 +29,7 @@ public:
         std::vector<given> sdus;
         std::vector<std::uint64_t> arrived;  // of the other side's, by number
     };
-    // Which PDU of which TTI is on its way: true, it is lost.
+    // Whether this PDU, which side `from` has sent, is lost.
     using lose_fn = std::function<bool(int from, const std::vector<std::uint8_t>& pdu)>;
 
     rlc_world(const am_config& c, int delay_ttis, int pdus_per_tti = 1)
@@ -93,7 +93,7 @@ public:
     void run(int ttis) {
         for (int i = 0; i < ttis; ++i) step();
     }
-    // Nobody waits for anything. There may be status in the air.
+    // Whether neither side waits for anything. There may be status PDUs in the air.
     bool quiet() const {
         return sides[0].entity->transmitter().held_sdus() == 0 &&
                sides[1].entity->transmitter().held_sdus() == 0;

@@ -19,7 +19,7 @@ TEST(ArqUnit, TheLowestModulationIsTheLowestThatHoldsTheNibbles) {
         }
 }
 
-// All frames, all offsets at which a last fragment may start.
+// The test covers all frames and all offsets at which a last fragment may start.
 TEST(ArqUnit, TheLastFragmentTellsTheLengthOfItsFrame) {
     for (const auto p : both)
         for (int frame_k = 1; frame_k <= 8; ++frame_k)

@@ -58,7 +58,8 @@ TEST(BaseStationMac, FeedbackThatDoesNotComeCountsAsNotReceived) {
     EXPECT_EQ(b.stats().frames_failed, static_cast<std::uint64_t>(frames_in(first)));
 }
 
-// The radio says so in the next slot: the frames wait for no loop of 12 slots.
+// The radio reports it in the next slot, so the frames do not wait for the retransmission delay of
+// 12 slots.
 TEST(BaseStationMac, FramesOfASlotThatWasNotSentAreSentAgainAtOnce) {
     link_config c;
     c.retransmission_delay_slots = 12;
@@ -172,8 +173,7 @@ TEST(BaseStationMac, ABoundaryBehindAFrameGivenUpIsSaidUntilItIsHeard) {
     EXPECT_EQ(step(true).bins[0].sn, 2);
     EXPECT_EQ(step(true).runs[0].frames, 0);
     for (const bool heard : {false, true}) {
-        const slot_grant g =
-            step(true, heard);  // one loop after SN 1 was dropped, and a loop later
+        const slot_grant g = step(true, heard);  // one delay after SN 1 was dropped, and one later
         EXPECT_EQ(g.runs[0], (boundary_run{2, 1, 0}));
         EXPECT_EQ(g.window_edge, g.first_new_sn - 2);  // SN 2 has arrived, its boundary has not
         for (int i = 0; i < 2; ++i) EXPECT_EQ(step(true).runs[0].frames, 0);

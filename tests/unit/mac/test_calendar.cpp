@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Virtual time with participants that do as they are told.
+// Virtual time with participants that follow a script.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -359,7 +359,7 @@ TEST(DelayInjection, KeepsOrderAndCapsInRandomWorldsWhateverTheClocks) {
         all.evicted += one.evicted;
         all.expired += one.expired;
     }
-    // All that the worlds are about happens in them, much of it often.
+    // Each kind of event has happened in the worlds, most of them often.
     EXPECT_GT(all.held, 1000U);
     EXPECT_GT(all.released_early, 500U);
     EXPECT_GT(all.evicted, 100U);

@@ -21,7 +21,7 @@ TEST(Ecn, AMarkChangesTheFieldAndTheChecksumStaysRight) {
             EXPECT_EQ(read_ecn(p), ecn::ce);
             EXPECT_EQ(p[1] >> 2, dscp);
             EXPECT_TRUE(read_ip_header(p));
-            // Nothing else has changed.
+            // Only these octets have changed.
             want[1] = p[1], want[10] = p[10], want[11] = p[11];
             EXPECT_EQ(p, want);
         }

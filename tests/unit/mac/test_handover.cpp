@@ -153,7 +153,7 @@ struct figure_7_2 {
         c.delay_s = delay_s;
         return c;
     }
-    // When the first packet has left WLAN and the second one has not.
+    // The time at which the first packet has left WLAN and the second one has not.
     static std::int64_t begins(way w) { return w == way::down ? 10 * ms : 100 * ms; }
     world world_;
 };

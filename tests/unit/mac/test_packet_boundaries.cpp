@@ -173,7 +173,7 @@ TEST(PacketBoundaries, ALostFrameEndsNoFlowWhateverItsProtocol) {
             l.bring_all_but({7});  // with the header of packet 2
             l.lose_below(l.last());
             ASSERT_EQ(l.got.size(), 4U) << protocol;
-            // As completed a chain has begun with packet 2 already.
+            // In the order of completion a chain has begun with packet 2 already.
             EXPECT_EQ(l.assembly.counts().boundaries_lost, in_order ? 1U : 2U);
             for (const int i : {0, 1, 3, 4, 5})
                 EXPECT_EQ(std::ranges::count(l.got, l.sent[static_cast<std::size_t>(i)]),

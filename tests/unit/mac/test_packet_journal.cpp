@@ -121,7 +121,7 @@ TEST(PacketJournal, AFrameLostTwiceTakesExactlyTwoLoopsMore) {
     c.run_until(220);
     ASSERT_EQ(c.records.size(), 1U);
     const auto& r = c.record(0);
-    EXPECT_EQ(r.r.parts.retransmission, 4 * ms);  // two loops of 2 ms
+    EXPECT_EQ(r.r.parts.retransmission, 4 * ms);  // two retransmission delays of 2 ms
     EXPECT_EQ(r.r.parts.reordering, 0);
     EXPECT_EQ(r.r.left_ns, c.start(207));
     EXPECT_EQ(r.retransmissions, std::vector<std::uint8_t>{2});

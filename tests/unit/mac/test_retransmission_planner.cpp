@@ -66,7 +66,8 @@ TEST(RetransmissionPlanner, UnitsOfOneModulationGoInAscendingOrderToAscendingBin
     }
 }
 
-// All modulations of three units (0 = a rest of 60 nibbles) and all rates of three bins.
+// The test covers all modulations of three units (0 = a rest of 60 nibbles) and all rates of three
+// bins.
 TEST(RetransmissionPlanner, AllSmallCasesCoverEachUnitOnceAndRespectTheBins) {
     retransmission_planner p(radio);
     for (int u = 0; u < 9 * 9 * 9; ++u)

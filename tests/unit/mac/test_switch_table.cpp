@@ -72,7 +72,7 @@ TEST(SymbolError, TheOtherSetsMatchASimulation) {
     }
 }
 
-// Against all points of the set: the border that the bounding ones make is the same to the bit.
+// The border by the bounding points is the same to the bit as the one by all points of the set.
 TEST(DecisionRegion, TheBoundingPointsAreEnoughInEveryDirection) {
     std::size_t inside = 0;
     for (int k = 1; k <= 8; ++k)

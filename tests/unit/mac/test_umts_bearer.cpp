@@ -196,7 +196,7 @@ spell ten_seconds(const bearer_config& c) {
 
 TEST(Episodes, ADelaySpikeHoldsWhatWaitsAndLosesNothing) {
     bearer_config c = of_profile("umts-384");
-    // That of the middle is part of the first.
+    // The spike in the middle is part of the first one.
     c.spikes = {{2000 * ms, 3000 * ms}, {3000 * ms, 500 * ms}, {7995 * ms, 500 * ms}};
     const spell s = ten_seconds(c);
     EXPECT_EQ(s.due.size(), 200U);
@@ -315,7 +315,7 @@ TEST(Journal, AnUplinkPacketAloneHasTheTimesOfItsBlocksAndTheWiredNetworkBehindI
     EXPECT_EQ(r.left_ns + r.wired_ns, there);
 }
 
-// With as much the other way: nothing of the one is told of the other.
+// There is as much traffic in the other direction, none of which is reported for this one.
 void follow_a_way(bearer::way way, bool in_order, std::uint64_t& waited) {
     bearer_config c = of_profile("umts-384");
     c.errors_down.rate = c.errors_up.rate = 0.1;
@@ -373,7 +373,7 @@ void follow_a_way(bearer::way way, bool in_order, std::uint64_t& waited) {
     }
     EXPECT_EQ(late, static_cast<int>(dropped + sums.delivered.packets - sums.in.packets));
     waited = reordered;
-    // There and back: no PDU was sent that is nobody's, and nobody has one that was not.
+    // Every PDU that was sent belongs to some packet, and no packet has one that was not sent.
     EXPECT_EQ(reported, sent);
 }
 
@@ -383,7 +383,7 @@ TEST(Journal, EveryPacketIsToldOnceWithItsPdusAndThePartsAddUp) {
         std::uint64_t out_of_order = 0, in_order = 0;
         follow_a_way(way, false, out_of_order);
         follow_a_way(way, true, in_order);
-        // Out of order only for the PDU before it, with which it begins.
+        // Out of order it waits only for the PDU before it, in which it begins.
         EXPECT_LT(2 * out_of_order, in_order);
     }
 }
@@ -403,7 +403,8 @@ TEST(Counts, AReceiverHoldsWhatItCannotHandOutYet) {
         run_to(b, 300 * ms);
         EXPECT_EQ(held().received, 0);
         EXPECT_EQ(b.delivered(bearer::way::down).packets, 2U);
-        // All but the last PDU of the block; out of order the second packet had gone by then.
+        // The receiver has held all but the last PDU of the block; out of order it had delivered
+        // the second packet by then.
         if (in_order)
             EXPECT_EQ(held().most_received, 3000 - 40);
         else

@@ -55,8 +55,8 @@ struct world {
     std::int64_t now = 0;
 };
 
-// Over 40 s. At either end a PDU is on this side or on the other, and what one of the slowest user
-// takes of the cell: 320 bits at 50 kbit/s, 6.4 ms.
+// Compares rates over 40 s. The tolerance is a PDU that falls on either side at either end, and the
+// time that one of the slowest user takes of the cell: 320 bits at 50 kbit/s, 6.4 ms.
 void expect_rates(const std::vector<double>& got, const std::vector<double>& kbps) {
     ASSERT_EQ(got.size(), kbps.size());
     for (std::size_t u = 0; u < kbps.size(); ++u)
@@ -144,7 +144,7 @@ TEST(Classes, AnEarlierOneGoesFirst) {
                         .classes = {background, streaming, interactive, conversational}});
     w.run_to(10'000 * ms);
     expect_rates(w.rates(50'000 * ms), {0, 64, 22, 64});
-    // Once what the second has queued is gone.
+    // From now on the second user offers nothing, and its queue empties.
     w.full = {0, 2, 3};
     w.run_to(80'000 * ms);
     expect_rates(w.rates(120'000 * ms), {22, 0, 64, 64});

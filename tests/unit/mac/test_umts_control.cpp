@@ -159,7 +159,7 @@ TEST(Triggers, OneThatEndsABurstIsNeededAndStatusesLeaveRoom) {
     EXPECT_NO_THROW(bearer{c});
 }
 
-// With the last poll, or the status that it asked for, everything would stand still.
+// If the last poll, or the status that it asked for, is lost, everything would stand still.
 TEST(Triggers, APollTimerIsNeededWhereNothingElseAsksAgain) {
     bearer_config c = of_profile("umts-384");
     c.rlc.poll_timer_ns = 0;

@@ -93,7 +93,7 @@ TEST(Rate, ConstantWithinOnePercentWithoutAcknowledgements) {
                         of_profile(profile).profile.kbps_down,
                     1, 0.01)
             << profile;
-    // All that an interval has.
+    // Transparent mode has the whole rate of an interval.
     EXPECT_NEAR(saturated(of_mode("umts-384", rlc_mode::transparent), 480) / 384, 1, 0.01);
     EXPECT_NEAR(saturated(of_mode("umts-64", rlc_mode::transparent), 80) / 64, 1, 0.01);
 }

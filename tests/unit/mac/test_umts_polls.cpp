@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// When acknowledged RLC polls and says its status: figures 4.3 and 4.4 (Teyeb 2006) as they are
-// told there.
+// When acknowledged RLC polls and sends its status: figures 4.3 and 4.4 (Teyeb 2006) as they are
+// described there.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -36,7 +36,7 @@ void PrintTo(const sent_pdu& p, std::ostream* out) {
     *out << "TTI " << p.tti << " #" << p.number << (p.poll ? " P" : "");
 }
 
-// The sending side of the figures: what it sends, one PDU in a TTI unless told otherwise.
+// The sending side of the figures: what it sends, one PDU in a TTI by default.
 class Polling : public testing::Test {
 protected:
     void start(const am_config& c) {

@@ -32,8 +32,8 @@ struct delays {
     double again = 0;  // transmissions of a PDU that is on its way or there already, share of all
 };
 
-// From the interval in which a PDU is sent for the first time, and lost, to that in which it is
-// sent again.
+// Delays from the interval in which a PDU is sent for the first time, and lost, to that in which it
+// is sent again.
 delays of_prohibit(int prohibit_ms, int max_dat = 10) {
     bearer_config c;
     c.profile = *find_bearer_profile("umts-384");

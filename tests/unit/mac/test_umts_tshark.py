@@ -89,7 +89,8 @@ class Oracle(unittest.TestCase):
     def case(
         self, mode: str, pdu_bytes: int, sdu_bytes: int, sdus: int, order: str = ""
     ) -> tuple[list[str], list[str]]:
-        """So many SDUs, their PDUs in this order: ours, and tshark's."""
+        """Sends `sdus` SDUs, their PDUs in this order. Returns the SDUs by our receiver and by
+        tshark."""
         ours = self.ours("case", mode, pdu_bytes, sdu_bytes, sdus, self.file, *order.split())
         return ours, sdus_of_tshark(self.file)
 
@@ -143,7 +144,7 @@ class Orders(Oracle):
         self.assertEqual(theirs, ours)
 
     def test_tshark_joins_sdus_whose_ends_came_in_another_order(self) -> None:
-        # As after a loss: 2 is sent again. Its ends are kept as they came: 5, 2.
+        # PDU 2 comes last, as after a loss. tshark keeps the ends as they came: 5, 2.
         ours, theirs = self.case("am", 42, 100, 2, "0 1 3 4 5 2")
         self.assertEqual(len(ours), 2)
         self.assertFalse(set(ours) & set(theirs))
@@ -151,8 +152,8 @@ class Orders(Oracle):
 
 class Wraps(Oracle):
     def test_tshark_loses_what_lies_across_the_wrap_of_the_acknowledged_mode(self) -> None:
-        # It takes number 0 for a new connection (rlc_am_reassemble), so an SDU begins there for it:
-        # the rest of this one.
+        # tshark takes number 0 for a new connection (rlc_am_reassemble), so that for it an SDU
+        # begins there: the rest of this one.
         ours, theirs = self.case("am", 42, 1490, 112)
         missing, extra, _ = differences(ours, theirs)
         self.assertEqual((len(missing), len(extra)), (1, 1))

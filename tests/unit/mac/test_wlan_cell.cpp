@@ -25,8 +25,9 @@ std::uint64_t sum(const std::vector<std::uint64_t>& v) {
     return std::accumulate(v.begin(), v.end(), std::uint64_t{0});
 }
 
-// By hand, in us: DIFS 50 + 15.5 slots of 20 + preamble 192 + 1536 bytes, rounded up to a whole us
-// + SIFS 10 + ACK 304; before it RTS 352, CTS 304 and two SIFS. At 11 Mbit/s 504.0 packets/s.
+// The expected values by hand, in us: DIFS 50 + 15.5 slots of 20 + preamble 192 + 1536 bytes,
+// rounded up to a whole us + SIFS 10 + ACK 304; before it RTS 352, CTS 304 and two SIFS. At 11
+// Mbit/s 504.0 packets/s.
 TEST(WlanCell, OneStationReachesTheAnalyticalThroughput) {
     for (const auto& [rate, alone, after_rts] : {std::tuple(1.0, 13154.0, 13830.0),
                                                  {2.0, 7010.0, 7686.0},
@@ -44,8 +45,9 @@ TEST(WlanCell, OneStationReachesTheAnalyticalThroughput) {
         }
 }
 
-// By hand: DIFS 50 + 310 + 96 + 1118 + SIFS 10 + ACK 96 + 11; before it RTS 96 + 15, CTS 107, two
-// SIFS. With the long preamble, control frames at 11 and 2 Mbit/s: 203 and 248 for the ACK.
+// The expected values by hand, in us: DIFS 50 + 310 + 96 + 1118 + SIFS 10 + ACK 96 + 11; before it
+// RTS 96 + 15, CTS 107, two SIFS. With the long preamble, control frames at 11 and 2 Mbit/s: 203
+// and 248 for the ACK.
 TEST(WlanCell, AShortPreambleAndFastControlFramesLeaveMoreToTheData) {
     for (const auto& [control, is_short, threshold, us] : {std::tuple(11.0, true, 2347, 1691.0),
                                                            {11.0, true, 0, 1929.0},
@@ -147,7 +149,7 @@ struct dynamic_world {
 TEST(WlanCell, ADynamicLimitIsWhatTheBurstsOfTheChannelAskFor) {
     dynamic_world d(1000);
     EXPECT_EQ(d.after(100).first, retry_control::most);  // nothing is known yet
-    // It grows from what is known at once, and falls within tens of bursts.
+    // The limit grows at once to what a longer burst needs, and falls within tens of bursts.
     for (const auto& [burst, limit] : {std::pair(20, 21), {30, 31}, {10, 11}, {5, 7}}) {
         d.burst = burst;
         d.after(10000);
@@ -262,7 +264,7 @@ TEST(WlanCell, AStationThatHearsNothingDoesNotTakeTheTimeInWhichOthersWaitForThe
     const auto [others, attempts] = run(0, n);
     EXPECT_NEAR(static_cast<double>(others), share, 0.1 * share);
     EXPECT_GT(attempts, 1000U);
-    // Where nobody else has anything there is nobody to wait for: 50 attempts take 0.6 s.
+    // If no other node has frames there is no need to wait: 50 attempts take 0.6 s.
     EXPECT_GT(run(0, 1).second, 4000U);
 }
 

@@ -74,7 +74,7 @@ TEST(WlanPackets, OfEachStationEveryPacketIsCountedAndToldOnce) {
         followed w(
             {.retry_limit = 3, .stations = n, .hops = hops, .queue_packets = 4, .put_back = false},
             [hops](int from, int to) {
-                // Nothing reaches the second station in one attempt of two.
+                // Losses on the way to the second station come in longer bursts.
                 const bool bad = to == hops + 1;
                 return packet_model::make_attempt_errors(
                     {.kind = attempt_config::model::burst, .burst = bad ? 50 : 15},
@@ -117,7 +117,7 @@ TEST(WlanPackets, OfEachStationEveryPacketIsCountedAndToldOnce) {
                     static_cast<std::ptrdiff_t>(d.count.packets))
                     << d.reason << ", station " << i << ", hops " << hops;
         }
-        // Its errors are the second one's alone.
+        // The errors are those of the second station alone.
         EXPECT_GT(w.cell.downlink_sums(1).dropped[2].count.packets,
                   2 * w.cell.downlink_sums(0).dropped[2].count.packets);
     }

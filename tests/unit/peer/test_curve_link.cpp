@@ -48,7 +48,7 @@ protected:
     }
     ~CurveLink() override { std::filesystem::remove_all(folder_); }
 
-    // As ./openwip keys does.
+    // Makes keys as ./openwip keys does.
     void make_keys(const std::string& who) const {
         std::filesystem::create_directory(folder_ + "/" + who);
         for (const std::string end : {"server", "client"}) {

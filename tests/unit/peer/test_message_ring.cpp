@@ -146,7 +146,7 @@ TEST(message_ring, two_threads_lose_nothing) {
     EXPECT_EQ(w.read(), ring_reader::outcome::nothing);
 }
 
-// Whatever the other process leaves in the memory, the reader stays inside it and comes to an end.
+// The reader stays inside the memory and comes to an end, whatever the other process leaves there.
 TEST(message_ring, garbage_is_seen_and_never_followed) {
     std::mt19937_64 random(3);
     int damaged = 0;

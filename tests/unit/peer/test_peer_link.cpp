@@ -59,7 +59,7 @@ protected:
         ADD_FAILURE() << "no message";
         return {};
     }
-    // As the loops of macd and flowgraph sleep. True when there was something.
+    // Sleeps as macd and the flowgraph do. True when there was something.
     static bool sleep(peer_link& link, int ms) {
         if (!link.rest()) {
             link.rise(false);

@@ -97,7 +97,7 @@ public:
 
 private:
     static constexpr int waves = 40;
-    // Over the largest one, of the wave at `place` from 0 to 1 among those of path p.
+    // Doppler shift over the largest one, of the wave at `place` from 0 to 1 among those of path p.
     static double shift_of(spectrum kind, std::size_t p, double place) {
         const auto within = [place](double degrees, double around) {
             return std::cos(two_pi / 360 * (around + degrees * (2 * place - 1)));

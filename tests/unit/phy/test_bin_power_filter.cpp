@@ -115,7 +115,8 @@ private:
         }
         return out;
     }
-    // Where a bin is looked at, from its middle: its subcarriers, then its points.
+    // The places in a bin at which the channel is compared, from its middle: its subcarriers, then
+    // its points.
     static constexpr std::size_t places = subcarriers_per_bin + points_per_bin;
     static double within_bin(std::size_t i) {
         if (i < subcarriers_per_bin) return static_cast<double>(i) - 9.5;
@@ -376,7 +377,7 @@ TEST(bin_power_filter, does_not_allocate) {
     EXPECT_EQ(in_filter, 0);
 }
 
-// In the receiver: steps of the radio's gain that are announced leave the measured SNR alone. They
+// Steps of the radio's gain that are announced to the receiver leave the measured SNR alone. They
 // are exact, which the receiver cannot know; on a flat channel it has a single gain to find out.
 TEST(bin_power_filter, does_not_see_the_steps_of_the_radios_gain) {
     slot_modulator modulator({});

@@ -239,7 +239,7 @@ TEST(channel_estimator, knows_its_error_in_every_bin_and_the_noise) {
     EXPECT_NEAR(estimated / noise, 1, 0.03);
     for (std::size_t b = 0; b < nof_bins; ++b)
         EXPECT_NEAR(error[b] / (noise * static_cast<double>(got.bin_error[b])), 1, 0.25) << b;
-    // Nothing is known beyond the ends of the band.
+    // There are no pilots beyond the ends of the band, so the error is larger there.
     EXPECT_GT(got.bin_error[0], 1.3F * got.bin_error[12]);
 }
 
@@ -351,7 +351,8 @@ TEST(intercarrier, of_some_bins_is_that_of_all) {
     }
 }
 
-// Nothing but what comes from far: a band that is strong below, and dead above.
+// Only the lower end of the band has a signal, so that the upper one has nothing but interference
+// from far away.
 TEST(intercarrier, reaches_over_the_whole_band) {
     std::mt19937 random(15);
     std::normal_distribution<double> normal;
@@ -482,7 +483,7 @@ void expect_all_found_from_right_decisions(cf32 image, decision_feedback::subtra
     }
     EXPECT_LT(left, 1.5 * noise);
     EXPECT_GT(left, 0.7 * noise);
-    // Once more, all decisions filled in again.
+    // The estimate is repeated, with all decisions filled in again.
     feedback.symbols() = meant;
     feedback.again(y, known, 3e-4F);
     EXPECT_LT(error(feedback.middle(), feedback.slope(), true), after);

@@ -108,7 +108,7 @@ TEST_P(every_constellation, slices_every_place_of_the_plane_to_the_nearest_point
     for (std::size_t i = 0; i < re.size(); ++i) {
         const std::complex<double> z(re[i], im[i]);
         const auto best = brute_force(c, z);
-        // On a border both sides are nearest.
+        // On a border, points on both sides are nearest.
         ASSERT_NEAR(distance2(z, c.points()[labels[i]]), best.d2, 1e-5)
             << z << " sliced to " << int{labels[i]} << ", nearest is " << best.label;
     }

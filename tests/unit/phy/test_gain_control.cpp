@@ -105,7 +105,7 @@ swept sweep(bool closed, double doppler_hz) {
     slot_modulator modulator({});
     slot_source source(4);
     sample_channel channel({.snr_db = 35, .cfo_hz = 700, .delay = 1000, .doppler_hz = doppler_hz});
-    // For comparison: no steps and no converter.
+    // A radio for comparison, with no steps and no converter.
     controlled_radio radio(usual, closed, closed);
     swept out;
     for (int i = 0; i < 3000; ++i) {
@@ -156,14 +156,14 @@ TEST(gain_control, changes_come_at_the_first_sample_of_a_slot_and_far_enough_ahe
     EXPECT_GE(change->at.value, 1000 + 16 * slot_samples);
     EXPECT_LT(change->at.value, 1000 + 17 * slot_samples);
     EXPECT_NEAR(change->gain.value, -22, 1);
-    // Nothing more until it has taken effect.
+    // There is no further change until this one has taken effect.
     std::int64_t at = 1000 + slot_samples;
     for (; at + slot_samples <= change->at.value; at += slot_samples)
         EXPECT_FALSE(control.process(sample(at), loud, true, 777.4));
 }
 
-// Whoever asks how far to go gets the same changes for any pieces: a recording replays to the same
-// decisions.
+// The changes are the same for samples in any pieces, so that a replay of a recording makes the
+// same decisions.
 TEST(gain_control, decides_the_same_however_the_samples_are_cut) {
     std::vector<cf32> x(std::size_t{3'000'000});
     std::uint32_t random = 1;
@@ -207,7 +207,7 @@ TEST(gain_control, stays_within_the_radios_range_and_still_when_there_is_none) {
     EXPECT_THROW(gain_control({.lowest_db = 3, .highest_db = 2}), std::invalid_argument);
 }
 
-// It is the gain that the samples come with, so another one cannot stand for it.
+// The samples come with this gain, so it cannot be replaced by another one.
 TEST(gain_control, a_gain_that_the_radio_cannot_have_is_refused) {
     const auto reported = [](double gain) -> std::string {
         try {

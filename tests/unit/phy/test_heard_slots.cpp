@@ -56,8 +56,8 @@ TEST(HeardSlots, a_sample_that_differs_by_80_db_below_itself_is_told_apart) {
     EXPECT_TRUE(first_difference(other, whole, 1));
 }
 
-// GCC 12 to 14, clang 19, for x86-64 and 64-bit ARM. Whoever changes the receiver's results makes
-// the file again: OPENWIP_WRITE_VECTORS=1.
+// GCC 12 to 14, clang 19, for x86-64 and 64-bit ARM. After a change of the receiver's results, make
+// the file again with OPENWIP_WRITE_VECTORS=1.
 TEST(HeardSlots, outcomes_and_snr_are_those_of_the_vectors) {
     const auto whole = hear_whole(samples(), worlds.size());
     if (std::getenv("OPENWIP_WRITE_VECTORS") != nullptr) {

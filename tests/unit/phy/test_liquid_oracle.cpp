@@ -90,7 +90,7 @@ TEST_P(liquid_decides, for_the_same_label) {
         unsigned int theirs = 0;
         modemcf_demodulate(peer.get(), z, &theirs);
         if (theirs == labels[i]) continue;
-        // Only on a border, where rounding decides.
+        // Labels differ only on a border, where rounding decides.
         EXPECT_NEAR(std::abs(z - table[theirs]), std::abs(z - table[labels[i]]), 1e-5F);
         ++others;
     }

@@ -62,8 +62,8 @@ TEST(expected_errors, are_those_that_happen_or_a_few_more) {
     }
 }
 
-// Frames of one SNR, those that look better than the mean and the others apart: in both as many
-// symbols are wrong as are told.
+// Frames of one SNR, those that look better than the mean and the others apart: in both, as many
+// symbols are wrong as are estimated.
 TEST(wrong_decisions, are_as_many_as_the_symbols_tell) {
     std::mt19937 random(5);
     for (const int k : {1, 2, 4, 5, 6, 7, 8}) {

@@ -274,7 +274,8 @@ TEST(lock, survives_a_gap_in_the_transmission_of_80_slots) {
             EXPECT_EQ(s.holds, gap > 29 ? 1U : s.holds);
             terminal.bad = terminal.good = 0;
             for (int i = 0; i < 30; ++i) terminal.take(base.next());
-            // At 6 dB one frame in a hundred is right by luck, and not accepted: grants come.
+            // At 6 dB one frame in a hundred is right by chance, and not accepted; frames that are
+            // not accepted show that grants come.
             EXPECT_LE(terminal.bad, snr > 6 ? 0 : 30 * nof_bins) << gap;
             EXPECT_GT(terminal.good + (snr > 6 ? 0 : terminal.bad), 0);
         }
@@ -327,7 +328,8 @@ TEST(lock, another_signal_at_the_held_timing_is_not_ignored) {
                 const auto& s = terminal.receiver.state();
                 for (; slots < 150 && !(s.locked && s.locks == 2); ++slots)
                     terminal.take(other.next());
-                // It is held after some twenty slots in which the pilots are missing.
+                // The receiver holds the timing after some twenty slots without pilots, and
+                // searches for another signal only then.
                 EXPECT_LT(slots, silent > 0 ? 30 : 60) << o.what << ' ' << silent << ' ' << snr;
                 EXPECT_EQ(s.cell, o.cell) << o.what;
                 EXPECT_NEAR(s.cfo_hz, o.cfo_hz, 100) << o.what;

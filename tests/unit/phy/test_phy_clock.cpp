@@ -48,7 +48,8 @@ private:
     std::deque<cf32> stream_;
 };
 
-// At 1.8 GHz: a carrier 18 kHz off is found by the second attempt of the acquisition, 36 too.
+// At 1.8 GHz these are carriers 18 and 36 kHz off, which the second attempt of the acquisition
+// finds.
 TEST(sampling_clock, ten_and_twenty_ppm_off_are_followed_without_a_slip) {
     for (const double ppm : {20.0, -10.0}) {
         slot_modulator modulator({});

@@ -55,8 +55,8 @@ TEST(pilots, have_unit_energy) {
 }
 
 TEST(pilots, of_all_cells_and_slots_are_well_separated) {
-    // As acquisition compares them: products of neighbours, all 1920 sequences against those of
-    // cell 0 and of their own cell.
+    // The sequences are compared as in acquisition, by products of neighbours: all 1920 with those
+    // of cell 0 and of their own cell.
     std::vector<pilots> cells;
     for (int c = 0; c < 64; ++c) cells.emplace_back(c);
     float worst = 0;

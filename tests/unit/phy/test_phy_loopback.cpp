@@ -37,7 +37,7 @@ protected:
         channel = std::make_unique<sample_channel>(c);
         source = slot_source(bits_per_symbol);
     }
-    // At 6 dB, BPSK; the delay in samples.
+    // Acquires a signal at 6 dB with BPSK. Returns its delay in samples.
     int listen_from_cold(double cfo_hz, std::mt19937& random) {
         reset();
         const int delay = static_cast<int>(random() % slot_samples);

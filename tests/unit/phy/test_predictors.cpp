@@ -121,7 +121,7 @@ TEST(predictors, what_does_not_exist_is_refused_by_name) {
         }
 }
 
-// Whatever a radio may deliver for a while: afterwards the prediction is as if it had not been.
+// After some time of values that no radio can deliver, the prediction is as if there had been none.
 TEST(predictors, forget_what_no_signal_can_be) {
     constexpr float none = std::numeric_limits<float>::quiet_NaN();
     constexpr float endless = std::numeric_limits<float>::infinity();
@@ -232,7 +232,7 @@ TEST(predictors, are_unbiased) {
         }
 }
 
-// Nothing to know but the mean: NMSE 1/2 of Rayleigh fading.
+// Far ahead only the mean is known, with which the NMSE of Rayleigh fading is 1/2.
 TEST(predictors, far_ahead_end_at_the_mean_and_not_beyond) {
     for (const auto method : predictor_names)
         for (const int horizon : {12, 24, 64})

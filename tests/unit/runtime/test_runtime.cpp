@@ -305,7 +305,7 @@ TEST(Privileges, what_has_no_file_is_not_handed_over) {
     EXPECT_THROW(hand_over({"", "/no/such"}, root), wip::machine_error);
 }
 
-// Where others can write into the folder of a socket, the name may be something else by now.
+// If others can write into the folder of a socket, its name may be that of something else by now.
 TEST(Privileges, a_socket_is_handed_over_and_neither_a_link_nor_a_file_in_its_place) {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root";
     char folder[] = "/tmp/hand_over.XXXXXX";

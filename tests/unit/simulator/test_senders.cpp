@@ -147,7 +147,7 @@ public:
     }
     bool complete() const { return received_ == bytes_; }
     const std::vector<scripted_link::segment>& sent() const { return down_.data(); }
-    // When the segment with this byte was sent, each time.
+    // The times at which the segment with this byte was sent.
     std::vector<double> times_of(std::uint32_t segment) const {
         std::vector<double> times;
         for (const auto& s : sent())
@@ -169,7 +169,7 @@ scripted_link::script loses(std::vector<int> which) {
     return [which](int nth, double) { return std::ranges::count(which, nth) > 0 ? lost : 0.0; };
 }
 
-// All that is sent in [from, to) comes `extra` later, and what follows behind it.
+// Segments that are sent in [from, to) come `extra` later, and those that follow come after them.
 scripted_link::script spike(double from, double to, double extra) {
     return [=](int, double now) { return now >= from && now < to ? extra : 0.0; };
 }
@@ -300,7 +300,7 @@ TEST(CoarseReno, timeouts_come_with_ticks_and_double) {
         ASSERT_GT(times.size(), 4U);
         for (std::size_t i = 1; i < times.size(); ++i)
             EXPECT_NEAR(std::remainder(times[i], tick), 0, 1e-6) << times[i];
-        // From the second on they start at a tick.
+        // From the second timeout on, timers start at a tick.
         for (std::size_t i = 3; i < times.size(); ++i)
             EXPECT_NEAR(times[i] - times[i - 1], 2 * (times[i - 1] - times[i - 2]), 1e-6);
     }
@@ -442,7 +442,8 @@ TEST(RoundTrip, that_of_a_segment_that_was_sent_again_is_told_by_the_timestamp_t
     }
 }
 
-// From 1 s on a round trip takes 400 ms and not 100: each segment comes, none in time.
+// From 1 s on a round trip takes 400 ms and not 100, so that each segment arrives, but none in
+// time.
 TEST(Timer, longer_round_trips_are_learnt_after_some_spurious_timeouts) {
     for (const char* timestamps : {"true", "false"}) {
         for (const char* sender : {"newreno", "eifel", "tahoe"}) {

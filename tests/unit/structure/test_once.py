@@ -179,7 +179,7 @@ class Once(unittest.TestCase):
         )
         self.assertEqual(tuple(found), ns3_tcp.SENDERS)
         self.assertEqual(table.column("experiment.congestion_control", "choices", ()), list(found))
-        # whoever asks Linux for one can ask ns-3
+        # each sender of Linux is also one of ns-3
         self.assertLessEqual(set(OF_LINUX), set(found))
 
     def test_the_attenuators_command_has_the_limits_of_its_firmware(self):

@@ -153,8 +153,8 @@ class Rooms(unittest.TestCase):
             self.assertIn(function or "main", defined, command)
 
     def test_a_command_starts_without_the_packages_of_others(self):
-        """As on a machine where ./openwip has installed what this command needs, and nothing
-        else."""
+        """The test stands for a machine on which ./openwip has installed what this command needs,
+        and nothing else."""
         program = textwrap.dedent("""
             import sys
             for name in ("h5py", "matplotlib", "scipy", "jinja2", "jsonschema", "prometheus_client", "gnuradio", "pmt"):
@@ -168,7 +168,8 @@ class Rooms(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_kind_of_failure_has_one_type(self):
-        # Those that end a command; what is caught where it is thrown has a name of its own.
+        # Only types that end a command count; an exception that is caught where it is thrown has a
+        # name of its own.
         classes, wrong = {}, []
         for name, path in modules().items():
             for node in ast.walk(ast.parse(path.read_text())):

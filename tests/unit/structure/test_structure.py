@@ -65,7 +65,7 @@ ALLOWED = {
     ),
     "blocks/python": {"types", "port", "schema", "wip"} | RECEIVING,
     "mac/port": {"types"},
-    # Its headers are generated but for the conversions of enums.
+    # All headers of mac/schema but the conversions of enums are generated.
     "mac/schema": {"types"},
     "mac/calendar": {"types", "port"},
     "mac/wire": {"types"},
@@ -196,7 +196,7 @@ ALLOWED = {
         "virtual",
     },
     "host/capture": {"os", "types", "runtime", "schema", "config"},
-    # It runs the receiver's predictor over a bin-level channel (--predictor).
+    # host/channel runs the receiver's predictor over a bin-level channel (--predictor).
     "host/channel": {
         "os",
         "types",
@@ -323,8 +323,8 @@ class Structure(unittest.TestCase):
         self.assertEqual(back, [])
 
     def test_a_header_of_another_folder_is_named_with_its_folder(self):
-        """Else the rules above do not see it. What stands beside its user, or is generated for it,
-        needs no folder; blocks/python belongs to blocks/lib."""
+        """Otherwise the rules above do not apply to it. What stands beside its user, or is
+        generated for it, needs no folder; blocks/python belongs to blocks/lib."""
         generated = {"switch_table_values.h"}
         wrong = [
             f"{path.relative_to(TOP)} includes {name}"

@@ -175,7 +175,7 @@ TEST(grant, what_could_not_have_been_written_is_refused) {
     g.first_new_sn = 100;
     g.bins[0].bits_per_symbol = 1;
     g.bins[0].sn = 100;
-    // At bit 124: all new frames are told; what follows is wrong.
+    // At bit 124 all new frames have been described; what follows is wrong.
     const auto with = [&](std::initializer_list<std::pair<std::uint32_t, int>> fields) {
         std::array<std::uint8_t, grant_bytes> bits;
         EXPECT_TRUE(pack_grant(g, link_profile::radio, bits));

@@ -30,7 +30,8 @@ ValueError, in C++ invalid_argument, names parameter, value and range.)";
 
     static sptr make(std::int64_t in_clock, std::int64_t in_divider, std::int64_t out_clock,
                      std::int64_t out_divider, std::int64_t first = 0);
-    // For the stream that the next time begins anew, from any thread.
+    // Sets the number of the first output of the stream that begins with the next time tag. May be
+    // called by any thread.
     virtual void set_first(std::int64_t first) = 0;
 };
 

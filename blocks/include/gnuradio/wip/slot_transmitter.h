@@ -96,15 +96,15 @@ ValueError, in C++ invalid_argument, names parameter, value and range.)";
     // Symbols fade into each other over so many samples, 0..40, from the next slot on; 0, as at the
     // start: hard edges. Throws std::invalid_argument.
     virtual void set_edge_samples(int samples) = 0;
-    // With a lead: bursts end before each slot whose number is a multiple of this, 2..1500, and the
-    // next one begins 16 samples later, in the prefix of that slot; 0, as at the start: with their
-    // stretch. Each end is acknowledged by the radio, so that a usrp_sink, which looks for events
-    // only every other 100 ms while there are none, tells of an underflow at once. Before the
-    // flowgraph runs. Throws std::invalid_argument.
+    // Sets the length of bursts, with a lead: they end before each slot whose number is a multiple
+    // of this, 2..1500, and the next one begins 16 samples later, in the prefix of that slot. 0,
+    // the default: they end with their stretch. The radio acknowledges each end, so that a
+    // usrp_sink, which looks for events only every other 100 ms while there are none, reports an
+    // underflow at once. Call before the flowgraph runs. Throws std::invalid_argument.
     virtual void set_burst_slots(int slots) = 0;
-    // Before the first slot that is asked for go 106 with eight known bursts, nothing else
-    // (channels/fader/known_burst.h): what a fader measures the way through the radios with. Before
-    // the flowgraph runs.
+    // Sends 106 slots with eight known bursts and nothing else (channels/fader/known_burst.h)
+    // before the first slot that is requested. With them a fader measures the path through the
+    // radios. Call before the flowgraph runs.
     virtual void send_bursts_first() = 0;
 };
 

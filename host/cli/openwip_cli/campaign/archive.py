@@ -96,7 +96,8 @@ class Archive:
 
     @contextlib.contextmanager
     def _again(self) -> Iterator[None]:
-        """After an error the next call opens the file anew: a connection may keep what it read."""
+        """Closes the database after an error, since a connection may keep what it has read; the
+        next call opens it anew."""
         try:
             yield
         except sqlite3.Error:

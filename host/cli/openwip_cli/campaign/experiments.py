@@ -33,8 +33,8 @@ def known(top: pathlib.Path, places: Sequence[str] = PLACES[:1]) -> list[str]:
 
 
 def time_of(top: pathlib.Path, name: str) -> str:
-    """That a file asks for; elsewhere than in folder(), where all goes without the clock, the usual
-    one."""
+    """The value of `time` that an experiment file asks for. Without one it is "real" for the files
+    of folder(), and "virtual" for all others."""
     path = path_of(top, name) or top
     return str(read_tree(path).get("time", "real" if path.parent == folder(top) else "virtual"))
 

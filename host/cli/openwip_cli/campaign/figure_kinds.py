@@ -65,7 +65,7 @@ def check_keys(path: pathlib.Path, whose: str, figure: dict[str, Any]) -> None:
 
 
 def check_values(whose: str, figure: dict[str, Any]) -> None:
-    """And puts them into the figure as they were read."""
+    """Checks the values of a figure, and replaces them in it by what they were read as."""
     if not re.fullmatch(r"\w[\w.+ -]*", str(figure["name"])):
         raise BadInput(
             f"{whose}: name is {figure['name']!r}; valid: letters, digits and _.+- of a file's name"

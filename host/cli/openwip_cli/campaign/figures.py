@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The figures of an experiment, laid out like those of the text: same axes, same series, one panel
-per channel where the text has one figure per channel. Means with 95 % intervals. Colours of Okabe
-and Ito, which the colour-blind can tell apart, and every series has a marker of its own besides.
+"""The figures of an experiment, laid out like those of the literature: same axes, same series, one
+panel per channel where the literature has one figure per channel. Means with 95 % intervals.
+Colours of Okabe and Ito, which the colour-blind can tell apart, and every series has a marker of
+its own besides.
 
 `figures` of an experiment file is a list of {name, number, kind, ...}; `kind` names a function
 here."""
@@ -184,7 +185,7 @@ MODELS = {
 def having(
     results: Results, points: Iterable[Point], metric: str
 ) -> dict[Point, estimates.Estimate]:
-    """Those that have the metric."""
+    """The points that have the metric, with its estimate."""
     found = {}
     for p in points:
         with contextlib.suppress(LookupError):
@@ -211,8 +212,8 @@ def lines(results: Results, spec: dict[str, Any]) -> Figure:
                 metric,
             )
             at, e = [order.index(p[x]) if words else p[x] for p in points], list(points.values())
-            # With two or three realisations an interval may be wider than the figure: the means
-            # rule the axis.
+            # With two or three realisations an interval may be wider than the figure, so the axis
+            # is scaled by the means.
             top[a] = max(
                 top.get(a, 0),
                 *(1.2 * y.mean for y in e),
@@ -494,7 +495,7 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
                 raise LookupError(f"no run has {spec['metric']}")
             fig = KINDS[spec["kind"]](results, spec)
         except LookupError as e:
-            png.unlink(missing_ok=True)  # one of before would be taken for this one
+            png.unlink(missing_ok=True)  # a former figure would be taken for this one
             done.append((spec["name"], number, str(e)))
             continue
         experiment = results.experiment

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kinds of work of an experiment as flows (host/flow/flows.schema.json), and what of the ends'
-results becomes the result of the work: the same in namespaces, in virtual time and under ns-3."""
+"""The kinds of workload of an experiment as flows (host/flow/flows.schema.json), and what of the
+ends' results becomes the result of the workload: the same in namespaces, in virtual time and under
+ns-3."""
 
 import dataclasses
 import statistics
@@ -30,8 +31,8 @@ MORE = (
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """`flow_of(work)`, without a start; `result_of(work, sender, receiver)`; `lasts(work)`, seconds;
-    whether it is TCP, with the settings that the work asks for."""
+    """`flow_of(work)`, without a start; `result_of(work, sender, receiver)`; `lasts(work)`,
+    seconds; whether it is TCP, with the settings of the workload."""
 
     flow_of: Callable[[Work], Flow]
     result_of: Callable[[Work, End, End], dict[str, Any]]

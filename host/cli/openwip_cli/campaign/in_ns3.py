@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The applications of an experiment (workloads.py) under ns-3: the same work and results, its TCP
-as far as ns-3 has it."""
+"""The applications of an experiment (workloads.py) under ns-3: the same workloads and results, its
+TCP as far as ns-3 has it."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The applications of an experiment (workloads.py) between the two ends of a Linux kernel in
-virtual time: the same work, TCP settings and results, made by the same traffic program."""
+virtual time: the same workloads, TCP settings and results, made by the same traffic program."""
 
 import shutil
 import statistics

@@ -14,7 +14,7 @@ from .settings import OF_LINUX, SETTINGS, TCP, VIRTUAL, Over, key_of
 
 
 class NothingToRun(BadInput):
-    """None of an experiment's points."""
+    """None of an experiment's points can be run."""
 
 
 def tcp_of_ns3(file: ExperimentFile, given: dict[str, Any]) -> dict[str, Any]:
@@ -105,8 +105,8 @@ def with_set(file: ExperimentFile, settings: dict[str, Any], over: Over) -> dict
 
 
 def check_point(file: ExperimentFile, settings: dict[str, Any], point: Point, time: str) -> None:
-    """Names that the point looks up in the defaults are there, and what it says is not said
-    twice."""
+    """Checks that names which the point looks up in the defaults are there, and that no setting is
+    given twice."""
     both = settings | dict(point.settings)
     for name, value in both.items():
         if name in NAMED and value not in file.common.get(NAMED[name], {}):

@@ -279,7 +279,7 @@ def of_part(part: dict[str, Any]) -> list[str]:
 
 
 def metrics_of(experiment: Experiment) -> list[str]:
-    """In the order of the file."""
+    """The metrics of the figures and statements of an experiment file, in its order."""
     return list(
         dict.fromkeys(
             m
@@ -478,7 +478,7 @@ class Results:
         return [p for p in self.parts if p.matches(wanted)]
 
     def planned_where(self, **wanted: object) -> list[Point]:
-        """As where(), with those that have none."""
+        """The points with these settings, also those that have no results."""
         return [p for p in self.planned if p.matches(wanted)]
 
     def one(self, wanted: dict[str, Any]) -> Point:

@@ -94,7 +94,8 @@ def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
 
 
 def emulator_of(spec: dict[str, Any], places: Places) -> dict[str, Any]:
-    """Its settings. Files are named from the top of the tree, wherever the run is made."""
+    """Settings of the emulator for a run. Names of files are relative to the top of the tree,
+    wherever the run is made."""
     return inputs.under(spec["emulator"], emulator.SETTINGS, places.top)
 
 

@@ -2,7 +2,7 @@
 """From an experiment to its runs, and the identity of a run.
 
 Every point is run once for each realisation; the realisation is the seed of channel and noise, so
-points that differ in one setting only saw the same fading, and are compared realisation by
+points that differ in one setting only have had the same fading, and are compared realisation by
 realisation."""
 
 import hashlib
@@ -147,7 +147,7 @@ class Experiment:
         return self.grid.varied
 
     def _check_runs(self) -> None:
-        """All that decides a run stands somewhere."""
+        """Checks that every setting which decides a run is given somewhere."""
         try:
             for p in self.points:
                 work = self.run(p, 1).spec["workload"]

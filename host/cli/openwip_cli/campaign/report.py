@@ -2,7 +2,7 @@
 """Files of an experiment: NAME.csv (a row per valid run and metric), NAME.means.csv (mean and
 interval per point), and for all together comparison.md and comparison.json: `text says / we
 measured / holds`. experiment --beside FOLDER...: what several campaigns (another TCP, another time)
-say to the statements of the text, a column each."""
+say to the statements of the literature, a column each."""
 
 import csv
 import dataclasses
@@ -41,7 +41,7 @@ class Evaluated(NamedTuple):
 
 
 class NoComparison(BadInput):
-    """There is none, or it is something else."""
+    """There is no comparison in the folder, or the file is something else."""
 
 
 def write_csv(results: Results, folder: pathlib.Path) -> None:

@@ -98,8 +98,8 @@ class Progress:
             )
 
     def _makes_room(self, key: str, found: Stored) -> bool:
-        """For another result of the run: this one is a row. False: it cannot be made one, so the
-        run is not made again."""
+        """Makes room for another result of the run, by moving the one that is there into the
+        archive. False: that failed, so the run is not made again."""
         if found.arrived and not self.store.take_in([key]):
             self._cannot_read(key, f"it cannot be added to {self.store.archive.path}")
             return False
@@ -203,9 +203,10 @@ class Progress:
         return True
 
     def settle(self, keys: list[str]) -> None:
-        """After a round: what is there and cannot be read is not run again, and neither is what left
-        nothing in two rounds, not even the result of a failed run: it could not be written. What was
-        not begun is still to be made."""
+        """Decides after a round about the runs that are left. What is there and cannot be read is
+        not run again. Neither is a run that has left nothing in two rounds, not even the result of
+        a failed run, because its result could not be written. What was not begun is still to be
+        made."""
         before = len(self.unreadable)
         for key in keys:
             if key not in self.left:

@@ -2,10 +2,10 @@
 """The settings of an experiment, and the purpose of each. A setting is one of five:
 
   emulator   of the cell: a setting of ./openwip emulate, whose checks hold here too; by a short
-  name or its own
+             name or its own
   traffic    of the workload: which application
   tcp        of its TCP, over `tcp` of the defaults file
-  spike      of a delay spike, told from the start of the traffic
+  spike      of a delay spike, in times from the start of the traffic
   view       chooses within the result of a run and is not part of it: the flows of all sizes of
              experiment C1 are sent in one run, and each is a point of the figure
 
@@ -76,7 +76,8 @@ def of_experiment(key: str) -> Setting:
 
 
 class Settings(dict[str, Setting]):
-    """And sysctl.NAME of net.ipv4, at both ends: sysctl.tcp_sack."""
+    """The settings by their names, and sysctl.NAME of net.ipv4 (such as sysctl.tcp_sack), which is
+    set at both ends."""
 
     def __contains__(self, name: object) -> bool:
         return (
@@ -98,8 +99,7 @@ SETTINGS = Settings(
 )
 
 
-# --- what a command line has all runs do over what the files say: --set KEY=VALUE, --realisations N
-# ---
+# --- what a command line sets over the files in all runs: --set KEY=VALUE, --realisations N ---
 
 # Settings of the emulator that other parts of a file determine.
 ELSEWHERE = {
@@ -116,7 +116,7 @@ class Over:
 
     @property
     def named(self) -> dict[str, Any]:
-        """As a folder of results has it."""
+        """What is set over the files, as the plan of a folder of results has it."""
         return self.settings | ({"realisations": self.realisations} if self.realisations else {})
 
 

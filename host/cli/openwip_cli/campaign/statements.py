@@ -124,8 +124,8 @@ def covers(results: Results, check: Statement, case: Case) -> Finding:
 
 
 def ratio(results: Results, check: Statement, case: Case) -> Finding:
-    """The metric at `a` over that at `b`, `times` that where the text does so, lies between least
-    and most."""
+    """The metric at `a` over that at `b`, `times` that where the literature does so, lies between
+    least and most."""
     a, b = (
         results.values(results.one(end | case), check["metric"]) for end in (check["a"], check["b"])
     )
@@ -340,7 +340,7 @@ def falls(results: Results, check: Statement, case: Case) -> Finding:
 
 
 def rises(results: Results, check: Statement, case: Case) -> Finding:
-    """As `falls`, the other way."""
+    """The same as `falls`, for a metric that rises."""
     return _goes_one_way(results, check, case, -1)
 
 
@@ -398,9 +398,9 @@ def padhye_mbps(
     packet_bytes: int = 1500,
     acked: int = 2,
 ) -> float:
-    """Throughput of TCP Reno at a loss rate (equation 6.2 of the text; Padhye and others 2000,
-    equation 32). With packets of 1500 bytes it gives the text's column (3.33, 2.05, 1.48 Mbit/s at
-    26.7 ms)."""
+    """Throughput of TCP Reno at a loss rate (equation 6.2 of Alfredsson 2012; Padhye and others
+    2000, equation 32). With packets of 1500 bytes it gives the column of the former (3.33, 2.05,
+    1.48 Mbit/s at 26.7 ms)."""
     limit = window_bytes * 8 / rtt_s
     if loss <= 0:
         return limit / 1e6
@@ -479,7 +479,7 @@ KINDS = {
     )
 }
 OF_EACH = {"id", "says", "kind", "source", "note", "averaged", "for_each"}  # keys
-# Its keys, and those that it may have.
+# The keys of a statement of each kind: required, optional.
 OF_KIND = {
     "value": ("metric", "where least most scale digits unit"),
     "covers": ("metric expect", "where scale digits unit"),

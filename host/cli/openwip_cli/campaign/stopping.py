@@ -22,7 +22,7 @@ from ..settings.command_line import read
 from ..settings.kinds import Integer, Real
 from .file_parts import check_parts
 
-LEAST = 20  # realisations of a point before it may stop, whatever is asked
+LEAST = 20  # realisations of a point before it may stop, whatever `until` is
 RARE = 0.05  # share of the realisations in which something happens that a point must not miss
 GROWTH = 1.15  # of the number of realisations, from a look to the next
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The results of a campaign, FOLDER/results.sqlite, and what can be said of each of them.
+"""The results of a campaign, FOLDER/results.sqlite, and the state of each of them.
 
 A run leaves its result as FOLDER/runs/KEY.json, here or on another machine. The campaign's command,
 which alone writes the database, adds each such file as a row, reads the row back, and only then
-removes the file. Folders of before there was a database have nothing but such files, so the same way
-converts them.
+removes the file. Folders made before there was a database have nothing but such files, and are
+converted in the same way.
 
 Rows are added and never changed or deleted (archive.py). Of several rows of a run one whose verdict
 is valid counts, else the newest. An arrived file that is no result of its run is set aside: renamed
@@ -215,7 +215,8 @@ class Store:
         return taken
 
     def set_aside(self, key: str) -> pathlib.Path:
-        """Where the file of this run is now. OSError: it stays where it is."""
+        """Moves the file of this run aside, and returns its new path. OSError: it stays where it
+        is."""
         self.aside.mkdir(exist_ok=True)
         for n in range(1, 1 << 20):
             target = self.aside / f"{key}.{n}.json"

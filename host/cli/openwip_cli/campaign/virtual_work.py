@@ -6,7 +6,7 @@ terminal, up or down, that always has something to send. Each begins at its own 
 
 A timeout is spurious when the kernel took it back: an acknowledgement showed by its timestamp, or
 F-RTO did, that the segment had not been lost. A timer that runs out again while it is so counts
-once as spurious and the other times as real. Timeouts are given as of the text's 120 s.
+once as spurious and the other times as real. Timeouts are given as of the literature's 120 s.
 
 The kernel counts timeouts of a whole station: flows that send from one `side` tell the same, which
 counts once, the most of what they tell (who begins to be counted later has seen less). ns-3 counts

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The applications of an experiment in the two namespaces of a cell, and their results.
 
-TCP of the text: Linux with SACK, delayed ACKs, at most 64 kB of window (64096 bytes in the packet
-captures, no window scaling), a minimum RTO of 200 ms. Its kernels (2.6, before 2.6.39) started with
-3 segments and had neither RACK nor tail loss probes. All of it is set in the namespaces and read
-back into the record of the run."""
+TCP of the literature: Linux with SACK, delayed ACKs, at most 64 kB of window (64096 bytes in the
+packet captures, no window scaling), a minimum RTO of 200 ms. Its kernels (2.6, before 2.6.39)
+started with 3 segments and had neither RACK nor tail loss probes. All of it is set in the
+namespaces and read back into the record of the run."""
 
 import json
 import subprocess
@@ -48,8 +48,8 @@ def in_namespace(namespace: str, *argv: str) -> str:
 
 
 def queue_commands(work: dict[str, Any], device: str) -> list[str]:
-    """At the sender's host, before the link: a bottleneck of its own, with this queue, as long as
-    Linux makes it."""
+    """Commands that give the sender's host a bottleneck before the link, with this queue, as long
+    as Linux makes it."""
     if work.get("qdisc", "none") == "none":
         return []
     if "bottleneck_mbps" not in work:
@@ -149,9 +149,9 @@ def flow_between(cell: MeasuredCell, work: dict[str, Any], program: str) -> dict
 
 
 def hang_up(cell: MeasuredCell) -> None:
-    """On a bad link the kernels go on repeating segments of connections whose programs have ended,
-    while the sums are being taken. Without a route nothing more enters the cell; what is in it is
-    still delivered."""
+    """Takes the routes of all stations away. On a bad link the kernels go on repeating segments of
+    connections whose programs have ended, while the sums are being taken. Without a route nothing
+    more enters the cell; what is in it is still delivered."""
     for station in (*STATIONS, *cell.cell.controller):
         system.ip("-n", cell.namespace(station), "route", "flush", "all")
 

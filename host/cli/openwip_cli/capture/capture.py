@@ -212,8 +212,8 @@ def last_words(verdict: Verdict | None) -> str:
 
 
 class Recording:
-    """Started before the stations, so that it misses nothing. That the capture fails is said, and
-    is no reason for the run to end."""
+    """A capture that is started before the stations, so that it misses nothing. Its failure is
+    reported, and is no reason for the run to end."""
 
     def __init__(
         self,
@@ -250,10 +250,11 @@ class Recording:
         )
 
     def end(self, verdict: Verdict | None = None) -> None:
-        """Before the cell ends, with the verdict; again, it does nothing."""
+        """Ends the capture; call it before the cell ends, with the verdict. A second call does
+        nothing."""
         if self.process is None:
             return
-        if self.process.poll() is None:  # ended by us, by nobody else
+        if self.process.poll() is None:  # still running: we end it
             self.last_words.write(last_words(verdict))
             self.last_words.flush()
         with contextlib.suppress(OSError):
@@ -294,7 +295,8 @@ def recording(
     places: Places,
     progress: Callable[[str], None],
 ) -> Iterator[Recording | None]:
-    """None without a file. However the block ends, the file is whole afterwards."""
+    """Yields a recording, or None without a file. However the block ends, the file is complete
+    afterwards."""
     running = (
         None if file is None else Recording(cell, file, configuration, speed, places, progress)
     )

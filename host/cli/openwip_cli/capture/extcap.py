@@ -116,7 +116,8 @@ def start_capture(given: argparse.Namespace) -> None:
             )
         command = ["sudo", "-n", "-u", system.ACCOUNT, LIVE_CAPTURE, "--name", name, *limits]
     try:
-        # For writing only: the FIFO is Wireshark's, and its end is how Wireshark's end shows.
+        # The FIFO is opened for writing only: Wireshark holds the other end, and writing fails once
+        # Wireshark has ended.
         fifo = os.open(given.fifo, os.O_WRONLY)
     except OSError as e:
         raise BadInput(f"--fifo {given.fifo}: {e.strerror}") from None

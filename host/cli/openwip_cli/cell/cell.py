@@ -64,8 +64,8 @@ class Cell:
 
     @property
     def link_end(self) -> str:
-        """Where the link's interface on the base station's side is: at the controller, where there
-        is one."""
+        """The station with the interface of the link on the base station's side: the controller,
+        where there is one."""
         return CONTROLLER if system.namespace_exists(self.namespace(CONTROLLER)) else "base"
 
     @property
@@ -78,7 +78,8 @@ class Cell:
         return f"ipc://{self.run}/{socket}"
 
     def line(self, socket: str) -> str:
-        """Between two processes of the slot path: shared memory (blocks/peer)."""
+        """Endpoint of a connection between two processes of the slot path, in shared memory
+        (blocks/peer)."""
         return f"shm://{self.run}/{socket}"
 
     @property
@@ -179,7 +180,8 @@ class Cell:
         return found
 
     def made_namespaces(self) -> list[str]:
-        """Those of this cell that exist: as it wrote down, and as they say themselves."""
+        """The namespaces of this cell that exist: those in its state file, and those that bear its
+        mark."""
         written = [n for n in self.state.get("namespaces", []) if system.namespace_exists(n)]
         mine = re.compile(re.escape(self.namespace("")) + rf"(base|terminal\d*|{CONTROLLER})")
         return written + [
@@ -196,7 +198,8 @@ class Cell:
         ]
 
     def medium_files(self) -> list[pathlib.Path]:
-        """Where the medium of this cell and its radios met, if it has gone and left them."""
+        """Files at which the medium of this cell and its radios met, if it has gone and left
+        them."""
         return media.left(self.name)
 
     def leftovers(self) -> list[str]:

@@ -145,8 +145,8 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
 
 
 def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
-    """With the channel that the medium would have. A product with two channels is one device at
-    both cables."""
+    """The configuration of the fader, with the channel that the medium would have. A product with
+    two channels is one device at both cables."""
     medium = air_config(cell, scenario.replaced({"air.over": "medium"}))
     path, of = medium["paths"][0], radios.radios(scenario)
     gains = {"base": "receive_gain_db", "terminal": "transmit_gain_db"}

@@ -16,12 +16,13 @@ SILENT = (control.NoAnswer, zmq.ZMQError, DecodeError)
 
 
 def keys_of_station(endpoint: str, folder: str | None) -> remote.ClientKeys | None:
-    """Its keys are those of the uplink; a socket in the file system does without."""
+    """The keys for the fader's control socket, which are those of the uplink; a socket in the file
+    system needs none."""
     return remote.keys_of("--fader", endpoint, folder if endpoint.startswith("tcp://") else None)
 
 
 def ask(endpoint: str, keys: remote.ClientKeys | None = None) -> AirStatus:
-    """Its status; one of SILENT if there is none."""
+    """The status of the fader; raises one of SILENT if it does not answer."""
     found: AirStatus = control.Control(endpoint, keys).status(ANSWER_S)
     return found
 
@@ -54,5 +55,5 @@ def of_station(endpoint: str, folder: str | None = None) -> AirStatus:
 
 
 def delay_of(endpoint: str, folder: str | None = None) -> int:
-    """In samples."""
+    """The delay of the fader at this endpoint, in samples."""
     return of_station(endpoint, folder).delay_samples

@@ -301,7 +301,7 @@ class Maker:
         self.route()
 
     def let_forward(self, station: str) -> None:
-        """In its namespace, whose settings end with it."""
+        """Switches forwarding on in the station's namespace; it ends with the namespace."""
         knobs = {"ipv4/ip_forward": "1"} | (
             {"ipv6/conf/all/forwarding": "1", "ipv6/conf/lo/disable_ipv6": "0"} if self.ipv6 else {}
         )
@@ -424,8 +424,8 @@ class Maker:
             )
 
     def route(self) -> None:
-        """From the terminals to everything, and from the base station to what is behind the
-        terminal."""
+        """Makes the routes: from the terminals to everything, and from the base station to what is
+        behind the terminal."""
         base = self.cell.namespace("base")
         families = [("-4", ADDRESS4, BEHIND4, "0/24")]
         if self.ipv6:

@@ -94,9 +94,9 @@ def cell_processes(
     record_iq: dict[str, list[str]] | None = None,
     record_to: dict[str, tuple[int, ...]] | None = None,
 ) -> list[Process]:
-    """In the order of starting: the medium and the MACs bind, the radios attach. `record_iq`: more
-    arguments of a station's flowgraph, by station; `record_to`: descriptors of the files that it
-    records to."""
+    """The processes of a cell in the order in which they start: the medium and the MACs bind their
+    sockets, then the radios connect to them. `record_iq`: more arguments of a station's flowgraph,
+    by station; `record_to`: descriptors of the files that it records to."""
     more, files = record_iq or {}, record_to or {}
     run = cell.run
     common, radio = {"OPENWIP_RUN": str(run)}, radio_environment(cell, places)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Some errors of a configuration only the program itself can find (channel, trace file, ranges of
-impairments): it is asked before anything is made."""
+impairments): it checks them before anything is made."""
 
 import pathlib
 import re

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The findings of the program that opens radios (host/radio), and the loop of a cell that follows
-from a radio and its computer: the lead and the retransmission delay.
+"""The findings of the program that opens radios (host/radio), and what follows from a radio and its
+computer for a cell: the lead and the retransmission delay, called the loop.
 
-A lead has two halves (docs/explanation/free-running.md): one for macd, one for modulation
-and transport. Each has to survive a stall of the machine, which shows in the reception: what
-one slot in 10,000 takes longer than half of them. In the second half a slot is made, which takes up
-to a slot, and its burst has to leave so long before its time that one in 10,000 is late. Beside the
-lead a delay holds the slot itself, its reception (the latency that one slot in 10,000 exceeds, and
-up to a slot of work) and one slot for the way back. Feedback that comes over a slower network than
-that needs so many slots more. A fader loses what leaves it too late, and one piece is too many: its
-delay is of the longest reception seen, if such a loop is not too long."""
+A lead has two halves (docs/explanation/free-running.md): one for macd, one for modulation and
+transport. Each has to survive a stall of the machine, which shows in the reception: what one slot
+in 10,000 takes longer than half of them. In the second half a slot is made, which takes up to a
+slot, and its burst has to leave so long before its time that one in 10,000 is late. Beside the lead
+a delay holds the slot itself, its reception (the latency that one slot in 10,000 exceeds, and up to
+a slot of work) and one slot for the way back. Feedback that comes over a slower network than that
+needs so many slots more. A fader loses what leaves it too late, and one piece is too many: its
+delay is of the longest reception seen, if the retransmission delay is then not too long."""
 
 import json
 import math
@@ -168,8 +168,8 @@ def of_cell(
 
 
 def fader_samples(receives: dict[str, Any], sends: dict[str, Any], share: str) -> int:
-    """Delay of a fader between two radios: two pieces, and what both and the computer take; up to a
-    whole slot, which the loop is longer by anyway. `share`: of the slots received, LONGEST or one
-    of RARE."""
+    """Delay of a fader between two radios: two pieces, and what both and the computer take; rounded
+    up to whole slots, by which the retransmission delay grows anyway. `share`: of the slots
+    received, LONGEST or one of RARE."""
     radios_us = float(receives["receive"][share]) + float(sends["transmit"]["lead_us"])
     return math.ceil((2 * PIECE + radios_us * SAMPLE_RATE * 1e-6) / SLOT_SAMPLES) * SLOT_SAMPLES

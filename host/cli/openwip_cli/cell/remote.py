@@ -37,7 +37,8 @@ from .cell import Cell
 from .process import Process
 from .supervisor import SupervisorClient
 
-# In the order of their ports. A socket that the cell does not have answers nothing.
+# The sockets in the order of their ports. At the port of one that the cell does not have, nothing
+# answers.
 SOCKETS = (
     "air.control",
     "base.control",
@@ -97,7 +98,7 @@ def endpoints(address: str) -> Callable[[str], str]:
 
 
 def check_listen(listen: str | None, keys: str | None) -> "Listen | None":
-    """Before anything is made. Returns (host, port, ServerKeys)."""
+    """Checks --listen and --keys before anything is made. Returns (host, port, ServerKeys)."""
     if listen is None:
         if keys is not None:
             raise BadInput(
@@ -182,7 +183,7 @@ def client(
 
 
 def keys_of(what: str, endpoint: str, folder: pathlib.Path | str | None) -> ClientKeys | None:
-    """For the socket that the argument `what` names."""
+    """The keys of a client for the socket that the argument `what` names; None: it needs none."""
     if folder is None and endpoint.startswith("tcp://"):
         needed = where_keys_are_needed(endpoint.removeprefix("tcp://").rpartition(":")[0])
         raise BadInput(
@@ -375,8 +376,8 @@ class Forward:
 
 
 def forward(ways: list[tuple[str, str, str]], keys: ServerKeys, ready_file: str | None) -> int:
-    """Until a signal. Prints `ready` once every port is open. `ways`: of each socket its name, and
-    where it is inside and outside."""
+    """Forwards until a signal comes. Prints `ready` once every port is open. `ways`: of each socket
+    its name, its endpoint in the cell and the one to listen at."""
     from ..messages.telemetry import TOPICS
 
     topics = [t.encode() for t in TOPICS]

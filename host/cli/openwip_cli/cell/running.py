@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cell that is up: found by its name, and asked over its control sockets."""
+"""A cell that is up: found by its name, and queried over its control sockets."""
 
 import contextlib
 import json

@@ -94,8 +94,8 @@ def parse_peer(text: str) -> tuple[str, int]:
 
 
 def peer(role: str, text: str, keys: str | None) -> Peer:
-    """Before anything is made. The base station's own address is the one that packets to the other
-    computer leave from."""
+    """Checks the address and the keys of the other computer before anything is made. The base
+    station's own address is the one that packets to the other computer leave from."""
     host, port = parse_peer(text)
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
@@ -131,7 +131,7 @@ def macd_config(cell: Cell, scenario: Scenario, role: str, other: Peer) -> dict[
 def processes(
     cell: Cell, scenario: Scenario, role: str, radio: Radio, other: Peer, places: Places
 ) -> list[Process]:
-    """In the order of starting."""
+    """The processes of a station in the order in which they start."""
     config = write_config(cell, role, macd_config(cell, scenario, role, other))
     more = (
         transmitter_options(scenario, cell.endpoint(TRANSMITTER))

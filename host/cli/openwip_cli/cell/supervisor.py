@@ -72,7 +72,7 @@ class Noted:
         return self.before + len(self.lines)
 
     def since(self, count: int) -> list[str]:
-        """Those that came when `count` had come, as far as they are kept."""
+        """The lines added since there were `count` of them, as far as they are kept."""
         return self.lines[max(0, count - self.before) :]
 
 
@@ -170,7 +170,7 @@ class Supervisor:
             return ""
 
     def reap(self, name: str) -> int:
-        """Its exit code; less than 0: the signal that killed it."""
+        """The exit code of the process; less than 0: minus the signal that killed it."""
         pid, pidfd = self.children.pop(name)
         os.close(pidfd)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -231,7 +231,8 @@ class Supervisor:
         if died is not None and (last_line := self.last_words(died)):
             words.insert(0, (died, last_line))
         not_copied = copy_logs(cell, *self.logs) if self.logs else None
-        # Its own memory; those that could not be ended are the ones that have not been reaped.
+        # The processes that have not been reaped, from the supervisor's memory: those that could
+        # not be ended.
         children = [
             (pid, started)
             for pid, _ in self.children.values()
@@ -281,7 +282,7 @@ class Supervisor:
         return broken is not None
 
     def loop(self) -> None:
-        """Until the cell ends."""
+        """Handles events until the cell ends."""
         while True:
             watched: list[int | socket.socket] = [
                 self.wake_read,
@@ -327,7 +328,8 @@ class Supervisor:
 
 
 def hand_on(descriptors: Sequence[int]) -> None:
-    """In the child: as FIRST_DESCRIPTOR and those after it, in what it executes."""
+    """Gives the descriptors the numbers FIRST_DESCRIPTOR and those after it; called in a child
+    before it executes a program."""
     aside = [
         fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR + MOST_DESCRIPTORS)
         for fd in descriptors

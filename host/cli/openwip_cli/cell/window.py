@@ -38,8 +38,8 @@ def open_for(
     reason = why_not(build)
     process = None
     if reason is None:
-        # Not the launcher's own standard error: whoever reads that to its end would wait for the
-        # window.
+        # The window does not get the launcher's own standard error: a program that reads that to
+        # its end would wait for the window.
         with tempfile.TemporaryFile() as complaints:
             try:
                 process = subprocess.Popen(

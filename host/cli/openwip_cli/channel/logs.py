@@ -245,7 +245,7 @@ class Log:
     # --- its rows ---
 
     def blocks(self) -> Iterator[Rows]:
-        """All rows, from the beginning."""
+        """Yields all rows, from the beginning."""
         d = self.dialect
         with (
             os.fdopen(confined.opened(self.file), "rb") as raw,

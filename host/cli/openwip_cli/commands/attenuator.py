@@ -35,7 +35,7 @@ from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
 
 PORTS = ("/dev/serial/by-id/*", "/dev/ttyACM*", "/dev/ttyUSB*")
-OURS = "STLink"  # of the names in by-id: those may be asked who they are
+OURS = "STLink"  # of the names in by-id: these may be sent *IDN?
 FIRMWARE = "firmware/arm/netduinoplus2.elf"
 
 

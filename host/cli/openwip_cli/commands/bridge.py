@@ -219,7 +219,8 @@ def run(given: argparse.Namespace, process: subprocess.Popen[str], folder: int) 
 
 
 def follow(running: RunningSettings, process: subprocess.Popen[str]) -> None:
-    """Until a signal, or the end of the process."""
+    """Applies the settings that come at standard input, until a signal or the end of the
+    process."""
     sources, left = [sys.stdin, process.stderr], b""
     while process.poll() is None:
         for source in select.select(sources, [], [], 1)[0]:

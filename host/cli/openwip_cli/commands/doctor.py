@@ -80,7 +80,8 @@ class Machine:
 
     @staticmethod
     def can(action: Callable[[], object]) -> str | None:
-        """Whether a child of ours may do it: None, or the error in words."""
+        """Tries the action in a child process. Returns None if it succeeds, else the error in
+        words."""
         read, write = os.pipe()
         child = os.fork()
         if child == 0:

@@ -81,8 +81,8 @@ def air_of(config: str, assignments: Iterable[str] = ()) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def reachable(given: argparse.Namespace, places: Places) -> Iterator[None]:
-    """From other computers, with keys: what forwards is a process of its own, which gives up root's
-    rights, as the fader does then."""
+    """Makes the fader reachable from other computers, with keys. A process of its own forwards;
+    like the fader, it gives up root's rights."""
     listen = remote.check_listen(given.listen, given.keys)
     if listen is None:
         yield
@@ -117,7 +117,7 @@ def reachable(given: argparse.Namespace, places: Places) -> Iterator[None]:
 
 
 def run_recording(given: argparse.Namespace, places: Places) -> int:
-    """Until it ends; then the metadata."""
+    """Runs the fader until its recordings are complete; then writes their metadata."""
     seconds = given.seconds or 2.0
     base = str(recordings.check_place(given.record, seconds, "--record"))
     try:

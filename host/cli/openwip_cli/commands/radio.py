@@ -32,8 +32,8 @@ USAGE = """usage: ./openwip radio COMMAND [--radio ARGS] [--json[=FILE]] [OPTION
 COMMAND --help: its options."""
 
 RESAMPLING = "a sixth of a core for each direction"  # docs/results/radios.md, Rates
-# Their mixers are corrected from a file that one has to make; the others measure and correct
-# themselves.
+# Products whose mixers are corrected from a file that one has to make; the others measure and
+# correct themselves.
 CORRECTED_FROM_A_FILE = ("n200", "n210", "x300", "x310")
 SOFTWARE = "air_connected"  # the sensor that software USRPs alone have
 LEAST_IMAGE_DB = 25  # docs/results/radios.md: costs 256-QAM about 1 dB

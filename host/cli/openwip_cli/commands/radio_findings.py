@@ -135,8 +135,8 @@ def settings_of(found: dict[str, Any], more_slots: int) -> dict[str, Any]:
 
 
 def loops_of(found: dict[str, Any], more_slots: int) -> tuple[Loop, Loop]:
-    """For one late slot in 10,000, and in 1,000, where the other radio is like this one: what
-    --loop auto takes."""
+    """The lead and retransmission delay with which one slot in 10,000 is late, and those for one in
+    1,000, if the other radio is like this one. --loop auto takes the former."""
     return of_cell(found, found, more_slots, RARE[0]), of_cell(found, found, more_slots, RARE[1])
 
 

@@ -128,7 +128,7 @@ def verdict_of(checks: dict[str, bool], findings: list[Finding]) -> Verdict:
 
 
 def evaluate_also(evaluated: Verdict, facts: Facts) -> Verdict:
-    """With facts that are known later."""
+    """Adds to a verdict the checks of facts that are known later."""
     more = evaluate(facts)
     return verdict_of(
         evaluated["checks"]
@@ -164,7 +164,7 @@ def start(begun: bool) -> Iterator[Wrong]:
 
 @check(Name.SURROUNDINGS, "noted")
 def surroundings(noted: Sequence[str]) -> Iterator[Wrong]:
-    """It comes first, as the cause of others."""
+    """What happened around the cell comes first, since it is the cause of other findings."""
     for what in noted:
         yield Wrong("surroundings: {what}", what=what)
 
@@ -204,10 +204,11 @@ CHECKS.append(Check(Name.THROTTLING, ("core",), throttling))
 
 @check(Name.FADER, "fader")
 def fader(of: Fader) -> Iterator[Wrong]:
-    """Its radios lost something, or its channel was another one as it was measured at the start: in
-    itself (channels/fader/sounding.h), and by the stations. Not the least lead: it is of the computer's
-    clock, and a medium that stood still with the fader takes the piece all the same. A piece that
-    no transmitter took in time is late or an underflow."""
+    """The fader's radios lost something, or its channel differed from the configured one in its own
+    measurement at the start (channels/fader/sounding.h) or in that of the stations. The least lead
+    is no criterion: it is by the computer's clock, and a medium that stood still with the fader
+    takes the piece all the same. A piece that no transmitter took in time is late or an
+    underflow."""
     if of["lost_samples"] + of["overflows"]:
         yield Wrong(
             "fader: {lost_samples} samples lost at its receivers ({overflows} overflows)",
@@ -336,8 +337,8 @@ def clipping(of: Clipped | Fader | Realtime) -> Iterator[Wrong]:
 
 @check(Name.LOCK, "lock")
 def lock(of: Lock) -> Iterator[Wrong]:
-    """A lost lock makes a run invalid, unless somebody changed the channel: then it is what was
-    asked for."""
+    """A lost lock makes a run invalid, unless the channel was changed by a command: then it is
+    intended."""
     if of.within_s is not None:
         yield Wrong(
             "lock: the terminal did not lock within {within_s:g} s of air time",
@@ -447,8 +448,7 @@ def traffic(reasons: Sequence[str]) -> Iterator[Wrong]:
 
 @check(Name.PAGE_FAULTS, "page_faults")
 def page_faults(faults: Mapping[str, Mapping[str, int]]) -> Iterator[Wrong]:
-    """On a clock that does not wait: whoever waits for the disk makes slots late, at the radio or
-    behind it."""
+    """On a clock that does not wait, a process that waits for the disk makes slots late."""
     major = {name: f["major"] for name, f in faults.items() if f["major"]}
     if major:
         yield Wrong(

@@ -34,7 +34,7 @@ _confidence = contextvars.ContextVar("confidence", default=CONFIDENCE)
 
 @contextlib.contextmanager
 def confidence(of: float) -> Iterator[None]:
-    """All intervals within are of this confidence instead of CONFIDENCE."""
+    """Within the block, all intervals have this confidence instead of CONFIDENCE."""
     before = _confidence.set(of)
     try:
         yield

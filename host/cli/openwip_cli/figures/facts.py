@@ -20,8 +20,8 @@ from . import conservation, fading, live_changes, timing
 
 
 class Lock(NamedTuple):
-    """A receiver's lock. `asked_for`: somebody changed its channel; `within_s`: it had none in so
-    much air time."""
+    """A receiver's lock. `asked_for`: its channel was changed by a command; `within_s`: it had none
+    in so much air time."""
 
     losses: int = 0
     locked: bool = True

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The list of key figures (mac/schema/key_figures.yaml, which says what its columns mean): each
-from a message of telemetry or from a report, and in words. Whoever shows one asks here; the monitor
-reads the same list (host/config/key_figures.h, host/gui/views/figure_rows.h)."""
+from a message of telemetry or from a report, and in words. Code that shows one takes it from here;
+the monitor reads the same list (host/config/key_figures.h, host/gui/views/figure_rows.h)."""
 
 import dataclasses
 import functools
@@ -69,7 +69,8 @@ class Figure:
         return scale.text(scale.number(value))
 
     def words(self, value: float | None, number: Callable[[float, int], str] | None = None) -> str:
-        """Behind its title, in a row. `number(value, digits)` writes it otherwise."""
+        """The figure as text: its title, then its value. `number(value, digits)` formats the value
+        otherwise."""
         if value is None:
             return f"{self.title} unknown"
         scale = self.scale
@@ -93,7 +94,7 @@ class Figure:
         return sum(found) if found or a_list and self.applies(message) else None
 
     def reported(self, report: Mapping[str, Any]) -> float | None:
-        """Its value in a report; None: it is not there."""
+        """The value of the figure in a report; None: it is not there."""
         found: Any = report
         for key in self.report.split("."):
             found = found.get(key) if isinstance(found, Mapping) else None
@@ -167,7 +168,7 @@ def figure_of(name: str, columns: dict[str, Any]) -> Figure:
 
 @functools.cache
 def every() -> dict[str, Figure]:
-    """By name, in the order of the list."""
+    """All figures by name, in the order of the file."""
     tree = of_yaml(FILE.read_text(encoding="utf-8"))
     return {name: figure_of(name, columns) for name, columns in tree["figures"].items()}
 
@@ -186,7 +187,7 @@ def row_words(name: str, view: str, latest: Mapping[str, Any]) -> str:
 
 
 def listed(values: Mapping[str, float]) -> str:
-    """In a sentence: {name: value}."""
+    """The figures of {name: value} as a list in a sentence."""
     return ", ".join(words(name, value) for name, value in values.items())
 
 

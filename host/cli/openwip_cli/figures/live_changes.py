@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings that somebody changed by hand while a run went on."""
+"""Settings that were changed by commands during a run."""
 
 from collections.abc import Sequence
 
@@ -11,8 +11,7 @@ ABOUT_THE_LINK = (*ABOUT_A_CHANNEL, "link.", "phy.", "uplink.", "scheduling.")
 
 
 def changes_of(**statuses: MacStatus | AirStatus) -> list[Change]:
-    """Settings that somebody changed while the run went on: what each process says it was asked, by
-    slot."""
+    """Settings that were changed during the run: the changes that each process reports, by slot."""
     found: list[Change] = [
         {
             "slot": c.slot,

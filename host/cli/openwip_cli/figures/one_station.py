@@ -85,7 +85,7 @@ def fader_of(
     role: str, first: MacStatus, now: MacStatus, air_before: AirStatus | None, air: AirStatus | None
 ) -> Fader | None:
     """The part of a demo's report that this station knows: only the terminal knows what comes out.
-    `air`: status of a fader that can be asked."""
+    `air`: status of a fader that can be reached."""
     if air is None:
         return None
     found = fading.fader_of(air, now.radio if role == "terminal" else None, air_before)
@@ -118,7 +118,7 @@ def at_full_scale(first: MacStatus, now: MacStatus) -> dict[str, int]:
 
 
 def clips(clipped: int, samples: int) -> bool:
-    """So that it costs something: a few samples are noise's."""
+    """Whether enough samples are clipped to have an effect; a few are due to noise."""
     return clipped > max(checks.CLIPPED_SHARE * samples, 100)
 
 

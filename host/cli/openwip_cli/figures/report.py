@@ -192,7 +192,7 @@ def link_lines(link: Link) -> list[str]:
 
 
 def change_lines(r: dict[str, Any]) -> list[str]:
-    """The settings that somebody changed while it ran."""
+    """The settings that were changed during the run."""
     shown = [
         f"  changed      slot {c['slot']} ({c['time_s']:.3f} s): {c['key']} {c['from']} ->"
         f" {c['to']}"
@@ -308,7 +308,7 @@ def screen(r: dict[str, Any]) -> str:
 
 
 def loop_lines(loop: dict[str, Any] | None) -> list[str]:
-    """With --loop auto."""
+    """The lines of a report about what --loop auto measured; none without it."""
     if not loop:
         return []
     leaves, arrives = loop["base"]["transmit"], loop["terminal"]["receive"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Delay of a packet and duration of a download over an RLC that repeats blocks (Teyeb 2006,
-equations 5.1 to 5.14), and the delay corrected for what the text leaves out. Plain functions.
+equations 5.1 to 5.14), and the delay corrected for what these leave out. Plain functions.
 
 p: share of blocks lost, independent; blocks: radio blocks of a packet; ret: TTI from the loss of a
 block to its retransmission."""
@@ -40,8 +40,8 @@ def last_block_delay(p: float, blocks: int, ret: float) -> float:
     """TTI; ours. What equation 5.6 puts in a mean place is here the last block of all: its
     distribution is the product of all blocks'. Status is prohibited for `ret`, so after the first
     loss, in block j, a report comes each `ret` TTI, and what it asks for `ret` later. If that is
-    lost, the next report tells; but of blocks that were asked for together only the first is sent
-    in time for it. Retransmissions go first, so the blocks take longer by as many as there are
+    lost, the next report shows it; but of blocks that were asked for together only the first is
+    sent in time for it. Retransmissions go first, so the blocks take longer by as many as there are
     meanwhile, on average."""
     again = sum(p**n for i in range(blocks) for n in range(1, math.ceil((blocks - i) / ret)))
     length = blocks + again

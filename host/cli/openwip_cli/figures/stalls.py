@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""In words: that a core stalled, and that the kernel kept real-time processes from it. The
-kernel lets them have a share of each second of a core (sched_rt_runtime_us, 0.95 unless changed); a
-slot path that needs more stalls for the rest of it."""
+"""Sentences about a core that stalled, and about real-time processes that the kernel kept from it.
+The kernel lets real-time processes have a share of each second of a core (sched_rt_runtime_us, 0.95
+unless changed); a slot path that needs more stalls for the rest of it."""
 
 from ..shapes import HeldBack, Stalls
 
@@ -9,8 +9,8 @@ NEAR = 0.95  # of that share, over a whole test: making up for any stall takes w
 
 
 def words(found: Stalls | None) -> str:
-    """Behind a reason, for whoever asks whose fault it was; it excuses nothing. `found`:
-    machine.slot_path.StallMonitor; None: nobody looked."""
+    """A clause to be added to a reason, which says whether the machine stalled; it excuses nothing.
+    `found`: the report of machine.slot_path.StallMonitor; None: it was not measured."""
     if found is None:
         return ""
     least = f"{found['least_ms']:g} ms or more"

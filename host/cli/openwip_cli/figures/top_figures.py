@@ -107,7 +107,7 @@ class Figures:
         return found
 
     def nof_terminals(self, now_ns: int) -> int:
-        """As the stations' statuses say; 1 when they do not list them."""
+        """The number of terminals by the stations' statuses; 1 when they do not list them."""
         listed = [
             len(mac.users) for mac in (self.mac(s, now_ns) for s in ("base", "terminal")) if mac
         ]
@@ -138,7 +138,7 @@ class Figures:
         return [one(u) for u in range(n)] if n > 1 else []
 
     def samples(self, station: str, now_ns: int) -> dict[int, SlotSample]:
-        """By terminal, of those that are not too old."""
+        """The latest slot samples by terminal, without those that are too old."""
         return {
             u: s
             for u, (at, s) in sorted(self.slots.get(station, {}).items())
@@ -146,16 +146,16 @@ class Figures:
         }
 
     def grants(self, now_ns: int) -> bytes:
-        """Whom each bin was granted to in the latest slot seen, from 0, 255: to nobody; b"" when
-        not known, or of one terminal."""
+        """The terminal that each bin was granted to in the latest slot seen, from 0; 255: none; b""
+        when not known, or if there is one terminal only."""
         samples = self.samples("base", now_ns)
         return (
             next((s.user for s in samples.values()), b"") if self.nof_terminals(now_ns) > 1 else b""
         )
 
     def snr_db(self, now_ns: int) -> list[float]:
-        """By bin: measured by the terminal, else what the base station says; of several terminals
-        that of the one that has the bin. [] when not known."""
+        """SNR by bin: measured by the terminal, else as the base station reports it. With several
+        terminals it is that of the terminal that has the bin. [] when not known."""
         grants = self.grants(now_ns)
         for station in ("terminal", "base"):
             found = {

@@ -35,8 +35,8 @@ USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--durati
 def ask(
     cell: Cell, station: str, descriptors: Sequence[int] = (), **request: object
 ) -> dict[str, Any]:
-    """At the recording socket of a station's flowgraph. It has no right to make files of its own:
-    it is handed `descriptors`."""
+    """Sends a request to the recording socket of a station's flowgraph, and returns the answer. The
+    flowgraph may not create files itself, so it is sent `descriptors`."""
     try:
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(ANSWER_S)
@@ -126,7 +126,8 @@ def record(arguments: list[str]) -> int:
             begin_slot=begin,
             end_slot=end + 1,
         )
-        # Not before it: where it is refused, these may be the files of the recording that runs.
+        # The files get their names only now: if the request is refused, files of these names may
+        # belong to a recording that is in progress.
         files.give_names()
     recordings.remove_former(base, *[recordings.SLOTS] * (given.station == "base"))
     interrupted = VALID

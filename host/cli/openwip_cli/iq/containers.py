@@ -59,14 +59,15 @@ BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 
 def _is_text(head: bytes) -> bool:
-    """Nothing but printable characters: samples have others in so many bytes."""
+    """Whether the bytes are printable characters only; so many bytes of samples have others among
+    them."""
     return len(head) >= 64 and all(b in b"\t\n\r\f" or 32 <= b < 127 for b in head)
 
 
 def _is_tar(head: bytes) -> bool:
     if head[257:262] == b"ustar":
         return True
-    with contextlib.suppress(tarfile.TarError):  # of before there was that word
+    with contextlib.suppress(tarfile.TarError):  # an archive without the magic word `ustar`
         return (
             any(head[:512])
             and len(head) >= 512

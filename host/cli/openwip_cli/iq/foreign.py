@@ -409,8 +409,8 @@ def instant(text: str) -> tuple[float, float] | None:
 
 
 def stretches(source: Bare | Foreign) -> list[Stretch]:
-    """Where the time jumps, in the order of the file; the first one of all begins at the time of
-    its first capture, or at core:offset."""
+    """The stretches of a file between jumps of the time, in its order; the first one begins at the
+    time of its first capture, or at core:offset."""
     begin_time = source.whole.get("core:offset", 0)
     found: list[Stretch] = []
     before: dict[str, Any] = {}

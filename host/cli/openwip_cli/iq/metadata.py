@@ -16,7 +16,7 @@ from .recordings import Recording, sha512
 
 
 def cell_settings(cell: Cell) -> dict[str, Any]:
-    """From the configuration files of a running cell."""
+    """Settings for the metadata of a recording, from the configuration files of a running cell."""
     base = of_yaml((cell.run / "base.yaml").read_text())
     air = of_yaml((cell.run / "air.yaml").read_text())
     return {
@@ -81,7 +81,7 @@ def locked_stretches(recording: Recording, reports: Sequence[SlotReport]) -> lis
 
 
 def index_of(recording: Recording, sample: int) -> int:
-    """Where in the file the sample of that time is, or the next one after it."""
+    """The index in the file of the sample with this time, or of the next one after it."""
     best = 0
     for capture in recording.captures:
         if capture["core:global_index"] <= sample:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A recording on disk: BASE.sigmf-data, BASE.sigmf-meta, and BASE.openwip-slots, the slot reports
-of the live receiver. Whatever is wrong with one is said in one line that names the file and what
-would be valid."""
+of the live receiver. An error of one is one line that names the file and what would be valid."""
 
 import functools
 import hashlib
@@ -86,7 +85,8 @@ class Recording:
         raise BadInput(f"recording {path or self.meta_path}: {text}")
 
     def _what_is_there(self) -> str:
-        """For whoever named a recording that is none."""
+        """The end of the message for a name that is no recording: which recordings the folder
+        has."""
         folder = self.meta_path.parent
         names = sorted(p.name.removesuffix(META) for p in folder.glob(f"*{META}"))
         shown = ", ".join(names[:MOST_NAMES]) + (
@@ -149,7 +149,7 @@ class Recording:
     def _check_length(self) -> None:
         try:
             check_is_file(self.data_path)
-            with open(self.data_path, "rb") as f:  # whoever may not read it is told now
+            with open(self.data_path, "rb") as f:  # a user who may not read it gets the error now
                 size = os.fstat(f.fileno()).st_size
         except OSError as e:
             self._wrong(

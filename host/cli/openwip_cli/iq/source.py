@@ -33,7 +33,7 @@ class Pace:
         self.seconds = 0.0  # from the first sample to the last one
 
     def wait(self, samples: int) -> None:
-        """Until that many have arrived."""
+        """Waits until that many samples are due."""
         now = self.clock()
         if self.began is None:
             self.began = now
@@ -49,7 +49,8 @@ class Pace:
 
 
 class Source(gr.sync_block):
-    """All of them, as fast as they are taken, or as `pace` gives them out, a slot at a time."""
+    """Gives out all samples, as fast as they are taken, or at the speed of `pace`, a slot at a
+    time."""
 
     def __init__(self, recording: Recording, pace: Pace | None = None) -> None:
         super().__init__("sigmf_source", None, [numpy.complex64])

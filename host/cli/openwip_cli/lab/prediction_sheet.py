@@ -24,7 +24,7 @@ def recorded(record: RunRecord) -> Mapping[str, float]:
 
 
 def wavelengths(report: Report) -> float:
-    """That the terminal moves from a prediction to the slot that it is for."""
+    """The way of the terminal from a prediction to the slot that it is for, in wavelengths."""
     seconds = report["recorded"]["horizon_slots"] / SLOTS_PER_SECOND
     speed_mps = report["config"]["channel"]["speed_kmh"] / 3.6
     return float(seconds * speed_mps * CARRIER_HZ / LIGHT_MPS)

@@ -28,7 +28,7 @@ class Number:
     right: Callable[[Reports], float]
     tolerance: float  # of the right answer
     least: float = 0.0  # the tolerance is at least that
-    hint: str = ""  # is said about a wrong answer
+    hint: str = ""  # text for a wrong answer
 
 
 def ratio(

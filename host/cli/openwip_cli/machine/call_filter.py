@@ -27,7 +27,7 @@ class _Program(ctypes.Structure):
 
 
 def calls(processor: str) -> dict[str, tuple[int, str]]:
-    """By name: number and what the first argument has to be."""
+    """The permitted system calls by name: number and what the first argument has to be."""
     column = PROCESSORS[processor][0]
     rows = (
         line.split("\t")
@@ -70,8 +70,9 @@ def reading_calls_only() -> bytes:
 
 
 def install(made: bytes) -> None:
-    """From now on every thread of this process has the calls of the filter and no other: these fail
-    with EPERM. Where the kernel has no filters nothing happens. Raises OSError."""
+    """Installs the filter: from now on every thread of this process has its system calls and no
+    others, which fail with EPERM. Where the kernel has no filters nothing happens. Raises
+    OSError."""
     if not made:
         return
     program = _Program(len(made) // struct.calcsize(_STEP), made)

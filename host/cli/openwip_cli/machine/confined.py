@@ -3,13 +3,12 @@
 (docs/explanation/rights.md). A library that trusts its files (HDF5 follows links to other files,
 waits for a FIFO, and writes beyond its memory after one changed byte) does so there.
 
-  parent  opens the file with the rights of whoever asked, takes regular files only, and hands over
-  the descriptor. It asks
-          questions over a socket, checks the size and the type of every answer, and waits no longer
-          than PATIENCE_S for one
+  parent  opens the file with the rights of the user, takes regular files only, and hands over the
+          descriptor. It sends questions over a socket, checks the size and the type of every
+          answer, and waits no longer than PATIENCE_S for one
   child   imports what it needs, then becomes the account without a capability (as root), can open,
-  write and start nothing,
-          may take a bounded time and memory, and only then looks at the file
+          write and start nothing, may take a bounded time and memory, and only then looks at the
+          file
 
 Answers are JSON or plain numbers, never anything that could run. The child's death is one line
 about the file (BadInput)."""

@@ -22,7 +22,7 @@ def write(path: pathlib.Path, text: str, sync: bool = True) -> None:
 
 
 def write_new(path: pathlib.Path, text: str) -> bool:
-    """Only where no file is. False: there is one, which stays. Raises OSError."""
+    """Writes the file only if none is there. False: there is one, which stays. Raises OSError."""
     try:
         _write(path, text, True, _move)
     except FileExistsError as e:
@@ -57,7 +57,8 @@ def _write(
 
 
 def _move(part: pathlib.Path, path: pathlib.Path) -> None:
-    """As a renaming that replaces nothing, but FileExistsError, which names both."""
+    """Renames `part` to `path`, but replaces nothing: FileExistsError, which names both, if `path`
+    exists."""
     try:
         os.link(part, path)
     except OSError as e:

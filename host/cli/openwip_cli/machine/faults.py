@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Errors of the operating system that nobody expected, in processes that run for long: one line
-with the cause, no traceback."""
+"""Unexpected errors of the operating system, in processes that run for long: one line with the
+cause, no traceback."""
 
 import sys
 import threading
@@ -16,7 +16,7 @@ def in_one_line(program: str, run: Callable[[], object]) -> int | None:
     on."""
     try:
         run()
-    except BrokenPipeError:  # whoever read its output is gone, and nobody reads a line
+    except BrokenPipeError:  # the reader of its output has gone, and nobody would read a line
         return FAULT
     except OSError as e:
         print(f"{program}: cannot go on: {describe_os_error(e)}", file=sys.stderr, flush=True)

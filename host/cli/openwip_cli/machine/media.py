@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a medium and its radios meet, by the medium's name (channels/air/meeting_place.h): a socket
-at which the medium hands its memory over, and a lock that its process holds for as long as it
-lives. The memory itself has no name and ends with the processes that have mapped it."""
+"""The files at which a medium and its radios meet, by the medium's name
+(channels/air/meeting_place.h): a socket at which the medium hands its memory over, and a lock that
+its process holds for as long as it lives. The memory itself has no name and ends with the processes
+that have mapped it."""
 
 import contextlib
 import fcntl

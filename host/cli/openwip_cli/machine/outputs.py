@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that a command was asked to write: refused before anything is done, written whole or not at
-all.
+"""Files that a command writes for its user: refused before anything is done, written whole or not
+at all.
 
 An output is written beside its name and gets the name once it is whole. What stood there stays
 until then, and it stays when the command is refused, dies or finds the disk full. The folder is
@@ -88,7 +88,7 @@ class Place:
 
 
 def _target(folder: int, name: str, last: bool, path: object) -> str | None:
-    """Where the link `name` leads; None: it is no link, or another user's at the end of the
+    """The target of the link `name`; None: it is no link, or it is another user's at the end of the
     path."""
     try:
         link = os.open(name, _HELD | os.O_NOFOLLOW, dir_fd=folder)
@@ -225,7 +225,7 @@ def check_given(
 
 
 def check_folder(flag: str, path: pathlib.Path | str) -> None:
-    """It is made, if it is not there."""
+    """Checks that files can be written into a folder, which is made if it does not exist."""
     try:
         with place_of(path, make=True) as place:
             if not os.access(".", os.W_OK | os.X_OK, dir_fd=place.folder):
@@ -382,7 +382,7 @@ def write_json(path: pathlib.Path | str | None, result: dict[str, Any], indent: 
 
 @contextlib.contextmanager
 def json_lines(path: pathlib.Path | str | None) -> Iterator[IO[str] | None]:
-    """Where the objects of --json[=FILE] go one by one; None: nowhere."""
+    """Yields a file for the objects of --json[=FILE], one in each line; None: there is none."""
     if path is None or path == "-":
         yield sys.stdout if path else None
         return

@@ -51,8 +51,8 @@ def create(path: pathlib.Path | str, text: str | bytes, mode: int = 0o640) -> No
 
 
 def replace(path: pathlib.Path | str, text: str | bytes, mode: int = 0o640) -> None:
-    """As create(), for readers that look meanwhile: they find the former file or the new one,
-    whole."""
+    """Writes the file as create() does, but other programs that read it meanwhile find the former
+    content or the new one, complete."""
     partial = f"{path}.part"
     create(partial, text, mode)
     os.rename(partial, path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the processes of a cell run.
+"""The placement of a cell's processes on the cores.
 
 A slot goes through five processes, one after the other, and each hands over by waking the next. On
 one core that costs a few microseconds; across two it costs what the machine asks for, 35 to 80 us
@@ -8,10 +8,10 @@ both radios) has one core, and everything else (the applications, telemetry, the
 others. Nothing is split over two cores: the processes of a slot wait for each other, so a second
 core gains little even where wake-ups are cheap.
 
-One process of it may do without the others' core: a fader, whose delay lies between it and them, if
-nobody's clock waits for it. It is a third of a core to one that the rest of a cell half fills, and
-the kernel stops real-time processes that fill one (figures/stalls.py). So it has the next
-quietest core (`apart`), where there is one.
+One process of the slot path can be on another core: a fader, whose delay lies between it and the
+others, if no clock waits for it. It would add a third of a core to one of which the rest of a cell
+uses half, and the kernel stops real-time processes that fill one (figures/stalls.py). So it has the
+next quietest core (`apart`), where there is one.
 
 The core is chosen at the start, among the fastest that this process may use (big and little cores
 have different capacities): the one on which the least happened in the last moments, the last of
@@ -33,7 +33,7 @@ from . import procfs
 from .places import Places
 
 LOOK_S = 0.1
-ALIKE = 0.1  # of a core: shares of work that differ by less are the same
+ALIKE = 0.1  # of a core: loads that differ by less are the same
 PROBE = "host/runtime/wip_machine"
 
 
@@ -100,7 +100,7 @@ def _list(cores: list[int] | None) -> str:
 
 @functools.cache
 def usable() -> list[int]:
-    """As this process was started: it narrows its own set later."""
+    """The cores that this process could use when it started: it narrows its own set later."""
     return sorted(os.sched_getaffinity(0))
 
 
@@ -171,8 +171,8 @@ def choose(
     apart: bool = False,
     capacity: Callable[[int], int] = capacity_of,
 ) -> "Placement":
-    """Placement among `cores` (ascending). `work`: share_of_work(). `apart`: something goes without
-    the slot path's core."""
+    """Placement among `cores` (ascending). `work`: share_of_work(). `apart`: some process of the
+    slot path may have another core."""
     if len(cores) == 1:
         return Placement(cores, cores, "the only core")
     candidates = fastest(cores, capacity)

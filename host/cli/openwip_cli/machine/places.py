@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where this tree, its build and its Python are (./openwip says so in the environment), and which
-version it is."""
+"""The paths of this tree, its build and its Python, which ./openwip passes in the environment, and
+the version of the tree."""
 
 import contextlib
 import functools
@@ -20,7 +20,7 @@ from . import outputs
 KERNEL = "virtual-time/linux"
 
 COMPILED = "OPENWIP_COMPILED"  # folder of what Python compiles, in the many runs of a campaign
-# what the caller has said to other Pythons, which `exec` hands on
+# the caller's variables for other Pythons, which `exec` hands on
 callers_python: dict[str, str] = {}
 
 
@@ -53,7 +53,7 @@ class Places(NamedTuple):
         return str(self.path(name))
 
     def path(self, name: str) -> pathlib.Path:
-        """Where a file of the build is, or would be."""
+        """The path of a file of the build, which need not exist."""
         return built(self.build, name)
 
     def check_built(self, *parts: str) -> None:
@@ -94,9 +94,9 @@ def operand(name: str) -> str:
 
 
 def own_environment() -> None:
-    """Takes what the caller has said to Python (PYTHONSAFEPATH, PYTHONWARNINGS, PYTHONPATH, ...)
-    out of the environment of everything that is started from now on, and says what ours need: a
-    worker of a campaign and Snakemake import this package by its name."""
+    """Takes the caller's variables for Python (PYTHONSAFEPATH, PYTHONWARNINGS, PYTHONPATH, ...) out
+    of the environment of everything that is started from now on, and sets those that our programs
+    need: a worker of a campaign and Snakemake import this package by its name."""
     callers_python.update(
         {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
     )
@@ -113,7 +113,8 @@ def own_environment() -> None:
 
 
 def output_of(*argv: str, cwd: pathlib.Path | str | None = None) -> str | None:
-    """All that a program says, of its errors if there is nothing else; None: it cannot."""
+    """What a program writes to its standard output, or to its standard error if that is all; None:
+    it cannot be run or fails."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=10, cwd=cwd)
         return done.stdout or done.stderr if done.returncode == 0 else None
@@ -129,8 +130,8 @@ def first_line(*argv: str) -> str:
 
 @functools.cache
 def version(top: pathlib.Path | str) -> str:
-    """As `git describe --dirty` has it, which itself writes the index: with sudo that would be
-    root's in a user's clone. An installation says which commit it was made of."""
+    """The version by `git describe --dirty`. That command writes the index, which with sudo would
+    make it root's in a user's clone. An installation has a file that names its commit."""
     with contextlib.suppress(OSError):
         for line in pathlib.Path(top, "installation").read_text().splitlines():
             if line.startswith("commit: "):
@@ -199,8 +200,8 @@ def versions(places: Places) -> dict[str, str]:
 
 
 def virtual_kernel(places: Places) -> dict[str, str]:
-    """Which Linux the TCP of virtual time is, beside `kernel`, which is the host's: as it says
-    itself, and the hash of what it was made of."""
+    """The Linux whose TCP virtual time uses (`kernel` is that of the host): its version, and the
+    hash of its sources."""
     kernel, made_of = places.build / KERNEL, "unknown"
     with contextlib.suppress(OSError, IndexError):
         made_of = kernel.with_name("made-of").read_text().split()[0][:16]

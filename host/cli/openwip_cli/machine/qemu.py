@@ -67,7 +67,7 @@ class Qemu:
         self._heard = ""
         try:
             self.port = self._said(r"/dev/pts/\d+")
-            # Held open: QEMU looks once a second whether anybody is there.
+            # The line is held open, since QEMU looks once a second whether a reader is there.
             self._line = os.open(self.port, os.O_RDWR | os.O_NOCTTY)
             tty.setraw(self._line)
             self._said("listens\n")

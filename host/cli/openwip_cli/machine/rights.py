@@ -35,7 +35,7 @@ CAPABILITY = {
     "sys_nice": 23,
 }
 # Root of a container, or of a service, may lack some of its rights. Without the first ones there is
-# no cell; without the others there is one, and what it does not have is said.
+# no cell; without the others there is one, and the missing rights are reported.
 OF_A_CELL = {
     "kill": "to end processes that have become the account",
     "net_admin": "to make interfaces and addresses",
@@ -61,11 +61,11 @@ RADIO = ("sys_nice", "ipc_lock")
 # of wip_radio, which a user may start from a tree of its own
 RADIO_PROGRAM = (*RADIO, "dac_override")
 REPLAY = (*RADIO, "sys_ptrace")  # and its reports go to a file of the launcher's that has no name
-# In whose namespace a process is, only root sees; the counters of an interface are read in its
-# namespace; the control sockets of the stations are the account's alone.
+# Only root can find out in which namespace a process is; the counters of an interface are read in
+# its namespace; the control sockets of the stations are the account's alone.
 VERDICT_MONITOR = ("dac_override", "sys_ptrace", "sys_admin")
 VERDICT_MONITOR_AT_FIRST = (*VERDICT_MONITOR, "setpcap")
-RECORDER = ("dac_override",)  # writes where root was asked to
+RECORDER = ("dac_override",)  # writes to the place that root names
 
 
 def to_load(keep: tuple[str, ...], *folders: pathlib.Path | str) -> tuple[str, ...]:
@@ -110,8 +110,9 @@ def _forbid_others(keep: Iterable[str]) -> None:
 
 
 def limit(keep: Iterable[str]) -> None:
-    """Between fork and exec: the program begins with no more than `keep`. Where the kernel lets
-    everybody take the slot path's priority, or lock memory, it needs no capability for that."""
+    """Leaves no capabilities but `keep` to the program that this process executes; called between
+    fork and exec. Where the kernel lets everybody take the slot path's priority, or lock memory, it
+    needs no capability for that."""
     for what, most, capability in (
         (resource.RLIMIT_RTPRIO, _HIGHEST_PRIORITY, "sys_nice"),
         (resource.RLIMIT_MEMLOCK, resource.RLIM_INFINITY, "ipc_lock"),
@@ -123,8 +124,8 @@ def limit(keep: Iterable[str]) -> None:
 
 
 def lock_memory() -> None:
-    """As blocks/os/memory_lock.h has it, of a process that keeps its rights. Raises OSError:
-    nothing is locked."""
+    """Locks the memory of a process that keeps its rights, as blocks/os/memory_lock.h does. Raises
+    OSError: nothing is locked."""
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(
             resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
@@ -192,9 +193,10 @@ def _effective() -> int:
 
 
 def confine(memory: int, cpu_s: int) -> None:
-    """Before a library that trusts its files reads one of anybody's: the account, without a
-    capability, and no more than reading takes. Nothing can be opened, written or started any more,
-    and no other process reached; `memory`: bytes beyond those that are mapped now."""
+    """Confines this process before a library that trusts its files reads a file of unknown origin.
+    It becomes the account, without a capability, and keeps only the system calls that reading
+    needs. Nothing can be opened, written or started any more, and no other process reached;
+    `memory`: bytes beyond those that are mapped now."""
     parent = os.getppid()
     filtered = call_filter.reading_calls_only()
     _forbid_others(())
@@ -221,8 +223,8 @@ def confine(memory: int, cpu_s: int) -> None:
 
 
 def become_account(follows: bool = True) -> None:
-    """All threads of this process, for good. As another user than root nothing happens. `follows`:
-    it ends with its parent."""
+    """Makes all threads of this process the account's, for good. If its user is not root nothing
+    happens. `follows`: the process ends with its parent."""
     if os.geteuid() != 0:
         return
     _, user, group = system.account()

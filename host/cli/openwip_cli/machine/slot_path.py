@@ -18,7 +18,7 @@ from .places import Places
 Found = TypeVar("Found")
 PROCESSES = ("air", "fader", "base.macd", "base.radio", "terminal.macd", "terminal.radio")
 EVERY_S = 0.2
-NO_STALL_S = 2e-3  # behind: that is three slots, the loop bears it
+NO_STALL_S = 2e-3  # behind: that is three slots, which the retransmission delay of a radio bears
 
 
 def steal_s(cores: list[int] | None = None, proc: str = "/proc") -> float:
@@ -40,7 +40,7 @@ class Moment:
 
 
 def blame(a: Moment, b: Moment) -> str:
-    """In words: what kept the medium behind between two moments."""
+    """A sentence about what kept the medium behind between two moments."""
     passed = b.at - a.at
     taken = b.steal_s - a.steal_s
     ran, waited = (
@@ -153,9 +153,9 @@ def granted(pids: dict[str, int]) -> dict[str, Any]:
 
 
 class StallMonitor:
-    """Whether the machine stalled: threads above the slot path, one on each of its cores, that
-    were woken late (blocks/os/stalls.h). On a clock that does not wait that costs slots,
-    and no program can mend it."""
+    """Watches whether the machine stalls, by threads of a higher priority than the slot path, one
+    on each of its cores: they were woken late if it did (blocks/os/stalls.h). On a clock that does
+    not wait that costs slots, and no program can mend it."""
 
     def __init__(self, cores: list[int], places: Places) -> None:
         self.cores = cores
@@ -171,8 +171,8 @@ class StallMonitor:
         ]
 
     def report(self) -> Stalls | None:
-        """The worst of several cores; None: nobody could look (no core of its own, no real-time
-        priority)."""
+        """The worst of several cores; None: it could not be measured (no core of its own, no
+        real-time priority)."""
         found = [one for one in map(report_of, self.processes) if one is not None]
         return (
             worst_of(dict(zip(self.cores, found, strict=True)))

@@ -3,10 +3,9 @@
 blamed on its cause:
 
   processes    one that does not run (SIGSTOP, a debugger, swap, a frozen container) is silent, and
-  the first to end is
-               whichever neighbour has the least patience
-  interfaces   packets written to an interface that is down are gone, and whoever waits for them
-  waits
+               the first to end is whichever neighbour has the least patience
+  interfaces   packets written to an interface that is down are lost, and their receiver waits for
+               them in vain
   namespaces   deleted from outside: nothing can be started in it any more
   run folder   deleted from outside: no socket of the cell can be reached any more
 
@@ -42,8 +41,8 @@ def seconds(s: float) -> str:
 
 
 class Process:
-    """Whether it runs. `look(now)` gives the words about a time of standing still that has just
-    ended, or None."""
+    """Watches whether a process runs. look(now) returns a sentence about a time in which it did
+    not, once that has ended, or None."""
 
     def __init__(self, name: str, pid: int) -> None:
         self.name, self.pid = name, pid
@@ -87,8 +86,8 @@ class Process:
 
 
 class Interface:
-    """Whether a TUN is up. A socket that was made in a namespace stays in it, whatever becomes of
-    its name."""
+    """Watches whether a TUN interface is up. A socket that was made in a namespace stays in it,
+    even if the name of the namespace is deleted."""
 
     def __init__(self, station: str, namespace: str) -> None:
         self.station, self.namespace = station, namespace

@@ -24,7 +24,8 @@ Made = TypeVar("Made")
 
 
 def die_with_parent(parent: int, signum: int = signal.SIGTERM) -> None:
-    """In a forked child: get `signum` when the parent ends, however it ends."""
+    """Has the kernel send `signum` to this process when its parent ends, however that ends; called
+    in a forked child."""
     _libc.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
@@ -189,10 +190,10 @@ def make_namespace(name: str, mark: str) -> None:
 
 
 def switch_ipv6_off() -> None:
-    """In this thread's network namespace, for the interfaces that are there and those to come.
-    Nobody asked for IPv6 on the link, and its neighbour, router and multicast messages would be in
-    every count. Where /proc/sys cannot be written, each interface of ours is told by its process,
-    which warns of what it could not switch off (host/tun/tun_device.cpp)."""
+    """Switches IPv6 off in this thread's network namespace, for the interfaces that exist and those
+    made later. Its neighbour, router and multicast messages would otherwise be in every count of a
+    link that does not use it. Where /proc/sys cannot be written, the process of each interface
+    switches it off, and warns if it cannot (host/tun/tun_device.cpp)."""
     for interfaces in ("default", "all"):
         with contextlib.suppress(OSError):
             pathlib.Path(f"/proc/sys/net/ipv6/conf/{interfaces}/disable_ipv6").write_text("1")

@@ -174,7 +174,7 @@ class ApplicationClock:
 
     def report(self) -> dict[str, Any]:
         """The share of waiting since the beginning, by application ("base: iperf3"), the worst of
-        them and the machine's pressure; None if the kernel does not tell."""
+        them and the machine's pressure; None if the kernel does not report it."""
         self._scan()
         with self._lock:
             interval = time.monotonic() - self._began

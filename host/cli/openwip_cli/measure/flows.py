@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Flows of the traffic program (wip_flow) between the namespaces of a cell. A flow is a mapping as
 host/flow/flows.schema.json describes it; the Linux kernel in virtual time and ns-3 take the same,
-and their ends tell the same."""
+and their ends report the same."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ from ..machine import system
 from . import traffic
 
 Flow: TypeAlias = dict[str, Any]
-End: TypeAlias = dict[str, Any]  # what one end tells
+End: TypeAlias = dict[str, Any]  # what one end reports
 
 PROGRAM = "host/flow/wip_flow"  # of the build
 PORT = 5001  # of the first flow of a plan

@@ -85,14 +85,13 @@ def of_capture(path: pathlib.Path | str) -> Sequence:
 
 
 def around(sequence: Sequence, began_s: float, over_s: float) -> dict[str, Any]:
-    """Around a handover between these times:
+    """Figures of the connection around a handover between these times:
 
-    in_flight     octets that had been sent and not acknowledged when it began
-    rtt_s         round trip of the last segment that was acknowledged before it began
-    again_s       when segments were sent again, after its beginning
-    idle_s        from its end until the sender sends again
-    longest_idle_s  longest silence of the sender between two segments, from its end on
-    recovered_s   from its end until all that was on the way when it began is acknowledged
+    in_flight     octets that had been sent and not acknowledged when it began rtt_s         round
+    trip of the last segment that was acknowledged before it began again_s       when segments were
+    sent again, after its beginning idle_s        from its end until the sender sends again
+    longest_idle_s  longest silence of the sender between two segments, from its end on recovered_s
+    from its end until all that was on the way when it began is acknowledged
     """
     before = [s for s in sequence.sent if s.at <= began_s]
     up_to = max((h.up_to for h in sequence.heard if h.at <= began_s), default=0)

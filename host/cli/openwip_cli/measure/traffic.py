@@ -100,8 +100,8 @@ class Program:
 
 
 def check_killed(**ends: Program) -> None:
-    """TrafficFailed when one of these ends was killed: what the other end says of it, or what it
-    said itself before, is not the cause."""
+    """TrafficFailed when one of these ends was killed: the output of the other end, or its own
+    before that, is not the cause."""
     for end, program in ends.items():
         code = program.process.returncode
         if code is not None and code < 0:
@@ -203,7 +203,7 @@ def pair(
 
 
 def iperf3_server(*arguments: str) -> list[str]:
-    """For one test."""
+    """The command of an iperf3 server that ends after one test."""
     return ["iperf3", "-s", "-1", "-B", ADDRESS["terminal"], "--forceflush", *arguments]
 
 

@@ -142,8 +142,8 @@ class KernelCounts:
         self.agreed = False  # it was the same as the one before it
 
     def of(self, now: facts.Statuses, still: int) -> dict[str, Interface] | None:
-        """Those of `now`; None while the link moves, or where the kernel's counts move. `still`: of
-        SoFar."""
+        """The counts of the interfaces that belong to the statuses `now`; None while the link or
+        the kernel's counts change. `still`: field of SoFar."""
         if still < STANDING_STILL:
             self.before, self.agreed = None, False
             return None
@@ -172,7 +172,8 @@ class VerdictMonitor:
         self.silent: list[str] = []
 
     def statuses(self) -> facts.Statuses | None:
-        """None while one does not answer; `silent` says which."""
+        """The statuses of all processes; None while one does not answer, whose name is then in
+        `silent`."""
         found, self.silent = {}, []
         for name, socket in self.sockets.items():
             try:

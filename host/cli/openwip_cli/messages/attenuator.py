@@ -132,7 +132,8 @@ class Attenuator:
         self.line.close()
 
     def find(self, timeout_s: float = 5.0) -> str:
-        """Its name, once it answers: what it was sent before it listened is lost."""
+        """Waits until the device answers, and returns its name. Commands that were sent before it
+        listened are lost."""
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
             try:
@@ -140,8 +141,8 @@ class Attenuator:
             except NoAnswer:
                 continue
             if name.startswith("OpenWIP,attenuator,"):
-                # Answers to what was asked more than once come before the reply to a frame sent
-                # after it.
+                # Answers to queries that were repeated come before the reply to a frame sent after
+                # them.
                 self.status()
                 self.line.lines.clear()
                 return name
@@ -175,8 +176,8 @@ class Attenuator:
             raise refused(line, found[0][0])
 
     def request(self, **what: Any) -> pb.Reply:
-        """The reply; what is lost on the way is asked again, and steps that came twice are counted
-        once."""
+        """Sends a request and returns the reply. A request that is lost on the way is repeated, and
+        steps that came twice are counted once."""
         self._id = self._id % 0xFFFF + 1
         data = frame(pb.Request(id=self._id, **what).SerializeToString())
         for _ in range(TRIES):

@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 class LinkFrame(NamedTuple):
-    """As in the FrameBatch of telemetry.proto."""
+    """A frame of the link, with the fields of FrameBatch in telemetry.proto."""
 
     slot: int
     bin: int

@@ -97,8 +97,9 @@ def topics_of(text: str) -> tuple[str, ...]:
 
 
 class Reader:
-    """For one thread. `endpoints`: name -> endpoint. `high_water`: messages of each publisher that
-    wait here before ZeroMQ drops more (they are then lost and seen as such); 0: no bound."""
+    """Reads telemetry; for use by one thread. `endpoints`: name -> endpoint. `high_water`: messages
+    of each publisher that wait here before ZeroMQ drops more (they are then lost and seen as such);
+    0: no bound."""
 
     def __init__(
         self, endpoints: dict[str, str], topics: Sequence[str] = TOPICS, high_water: int = 10000
@@ -233,7 +234,7 @@ class Reader:
         return result
 
     def summary(self) -> str:
-        """For people, one line."""
+        """A line about what was received and lost."""
         parts = [f"{self.received()} messages, {self.lost()} lost"]
         parts += [
             f"{n} {what}"

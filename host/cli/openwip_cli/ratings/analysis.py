@@ -32,8 +32,8 @@ def usable(rows: Sequence[Row]) -> list[Row]:
 
 
 def delay_of(row: Row) -> float | None:
-    """The time that the subject waited for: the whole page, or the video's start and all its stalls;
-    None: the subject stopped before, so nobody knows."""
+    """The time that the subject waited for: the whole page, or the video's start and all its
+    stalls; None: the subject stopped before, so it is not known."""
     if row["task"] != VIDEO:
         return row.get("total_s")
     if row.get("startup_s") is None or row.get("end_s") is None:
@@ -64,7 +64,7 @@ def variance_within(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
 
 
 def number(value: float) -> float | None:
-    """As JSON has it: None for what is no number."""
+    """The number for JSON: None if it is not finite."""
     return float(value) if math.isfinite(value) else None
 
 

@@ -233,7 +233,7 @@ class ProgramAsSubject:
             done = found
 
     def watch(self, door: Door) -> None:
-        """Until the page says that all of it is there, or the video that it is over."""
+        """Waits until the page reports that all of it is loaded, or the video that it is over."""
         _, traffic = door.present()
         while True:
             report = traffic.report()

@@ -42,8 +42,8 @@ class WebCase:
         return self.error_percent == 0
 
     def settings(self) -> dict[str, Any]:
-        """Options of ./openwip emulate. The reference is a profile of its own, whose uplink is as fast as
-        its downlink; the others have the uplink of the text."""
+        """Options of ./openwip emulate. The reference is a profile of its own, whose uplink is as
+        fast as its downlink; the others have the uplink of the literature."""
         profile: dict[str, Any] = (
             {"umts.profile": "reference"}
             if self.is_reference

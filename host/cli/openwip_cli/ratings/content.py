@@ -137,7 +137,7 @@ def segment(kbps: int, second: int) -> bytes:
 
 
 def make_video() -> None:
-    """All of it, so that no run waits for the making."""
+    """Makes all segments of the video, so that no run waits for the making."""
     for kbps in ENCODINGS:
         for second in range(VIDEO_S):
             segment(kbps, second)

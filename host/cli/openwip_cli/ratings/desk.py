@@ -40,7 +40,7 @@ STYLE = (
 
 class Desk:
     """The state of a session. A form carries `step`, so that one that is sent twice, or from an
-    older page, changes nothing. `token`: whoever does not know it has no part in the session."""
+    older page, changes nothing. `token`: a client that does not know it is not served."""
 
     def __init__(self, door_port: int, query: str = "") -> None:
         self.changed = threading.RLock()
@@ -65,8 +65,8 @@ class Desk:
         self.go(PREPARING)
 
     def wait(self, *phases: str, pause: Callable[[float], object]) -> str:
-        """The phase, once it is one of these; `pause(seconds)` is what waits, and hears whoever has
-        to be heard meanwhile."""
+        """Waits until the phase is one of these, and returns it. `pause(seconds)` waits, and does
+        what has to be done meanwhile."""
         while True:
             with self.changed:
                 if self.phase in phases:

@@ -29,8 +29,8 @@ Connect = Callable[[], socket.socket]
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """With a thread for each connection, none of which keeps the process alive. `listening`: a
-    socket that listens already, wherever it was made."""
+    """A server with a thread for each connection, none of which keeps the process alive.
+    `listening`: a socket that listens already, wherever it was made."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -49,7 +49,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True)
 
     def server_bind(self) -> None:
-        """Without the name of the host, for which the base class asks a name server."""
+        """Binds without looking up the host's name, for which the base class asks a name server."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
@@ -72,7 +72,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing about a subject is written but what the log of the run has."""
+        """Logs nothing: nothing about a subject is written but what the log of the run has."""
 
     def answer(self, status: int, kind: str, data: bytes, **headers: str) -> None:
         self.send_response(status)

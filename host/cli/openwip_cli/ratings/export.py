@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The runs of a study as a table. It is blind unless somebody asks for the cases."""
+"""The runs of a study as a table. It is blind unless the cases are requested."""
 
 import csv
 import io

@@ -36,7 +36,7 @@ DEFAULTS = "defaults-umts-a.yaml"  # of the experiments after the same text: its
 
 
 def tcp_of(places: Places) -> dict[str, Any]:
-    """TCP of the text, for both ends of the link, as campaign/workloads.py takes it."""
+    """TCP of the literature, for both ends of the link, as campaign/workloads.py takes it."""
     common = experiment_file.read_defaults(experiments.folder(places.top) / DEFAULTS, "full")
     settings = common["settings"]
     return {
@@ -102,8 +102,8 @@ def connected_from(namespace: str) -> socket.socket:
 
 
 class Handover:
-    """Hands the terminal over some time after the video was started: a wall clock of the run, asked
-    by whoever waits for the subject."""
+    """Hands the terminal over some time after the video was started: a wall clock of the run, read
+    by the code that waits for the subject."""
 
     def __init__(self, case: Case, cell: MeasuredCell) -> None:
         self.network = case.handover if isinstance(case, VideoCase) else None
@@ -191,8 +191,8 @@ class Session:
         self.look()
 
     def carry_out(self, address: str, port: int, subject: Subject | None = None) -> int:
-        """All runs that are left; how many they were. `subject`: a program, which is called in a
-        thread with the address of the first page."""
+        """Carries out all runs that are left, and returns their number. `subject`: a program, which
+        is called in a thread with the address of the first page."""
         left = self.study.left(self.subject)
         if not left:
             raise BadInput(

@@ -85,7 +85,7 @@ class Study:
         return read(self.folder / KEY, "the key of a study, made by ./openwip ratings new")
 
     def runs(self, subject: int) -> list[Run]:
-        """All runs of a session, in their order."""
+        """The runs of a session, in their order."""
         self.check_subject(subject)
         key, runs = self.key(), []
         try:

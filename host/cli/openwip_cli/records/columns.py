@@ -170,7 +170,8 @@ class WideBytes(Column):
 
 
 class Ragged(Column):
-    """All entries of all rows, one after the other; `end` counts them up to and with each row."""
+    """A column of lists: the entries of all rows, one after the other. `end` has for each row the
+    number of entries up to its end."""
 
     def __init__(self, name: str, dtype: str, unit: str) -> None:
         super().__init__(name, dtype, unit)
@@ -260,8 +261,8 @@ class Table:
             self._plan(field.message_type, (*nested, field.name), depth + 1)
 
     def _plain_step(self, plain: list[tuple[str, Column]]) -> Step:
-        """All plain numbers of a message at once: they are most of the columns, and one by one most
-        of the time."""
+        """A step that takes all plain numbers of a message at once: they are most of the columns,
+        and would take most of the time one by one."""
         keys, columns = zip(*plain)
         get = operator.attrgetter(*keys)
         rows: list[Any] = []
@@ -269,7 +270,7 @@ class Table:
         return lambda m: rows.append(get(m))
 
     def settle(self) -> None:
-        """Before columns are taken."""
+        """Moves the gathered rows into their columns; call it before columns are taken."""
         for rows, columns, single in self._rows:
             for column, values in zip(columns, [rows] if single else zip(*rows)):
                 column.values = list(values)

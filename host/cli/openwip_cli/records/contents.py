@@ -237,8 +237,8 @@ class Contents:
 
 
 def check_rows(where: str, columns: dict[str, Any]) -> None:
-    """All columns of a table have a value for each row; the entries of ragged ones are counted by
-    NAME.end."""
+    """Checks that all columns of a table have a value for each row; the entries of ragged ones are
+    counted by NAME.end."""
     rows = {name: c["shape"][0] for name, c in columns.items() if f"{name}.end" not in columns}
     if len(set(rows.values())) > 1:
         few, many = min(rows, key=lambda n: rows[n]), max(rows, key=lambda n: rows[n])

@@ -94,7 +94,7 @@ class Rows:
             )
         if f"{name}.known" in self.table:
             known = part(f"{name}.known", first, last)
-        elif values.ndim == 2:  # a record of before there was such a column
+        elif values.ndim == 2:  # a record made before there was such a column
             known = ~(values == MISSING if f.type == F.TYPE_BYTES else numpy.isnan(values)).all(
                 axis=1
             )
@@ -109,7 +109,7 @@ class Rows:
 def _of_table(topic: str, source: str, table: Table) -> Iterator[Recorded]:
     content = telemetry.CONTENT[topic]
     rows = Rows(table, telemetry_pb2.Telemetry.DESCRIPTOR.fields_by_name[content].message_type)
-    # A record of before times of reception were kept goes by those of publication.
+    # In a record made before times of reception were kept, those of publication take their place.
     names = [name if name in table else "message.wall_ns" for name, _ in HEAD]
     for first in range(0, len(table), BLOCK):
         last = min(first + BLOCK, len(table))
@@ -130,7 +130,7 @@ def _of_table(topic: str, source: str, table: Table) -> Iterator[Recorded]:
 
 
 def _of_refused(record: RunRecord) -> Iterator[Recorded]:
-    """As messages that are refused again."""
+    """The refused messages of a record, as messages that are refused again."""
     if record.refused is not None:
         columns = (record.refused[c].tolist() for c in ("received_ns", "source", "topic", "future"))
         for received_ns, source, topic, future in zip(*columns):

@@ -17,7 +17,7 @@ class Predictions(NamedTuple):
     horizon_slots: "numpy.ndarray"  # how far ahead the terminal predicted then
     predicted_db: "numpy.ndarray"  # as the base station used it to plan the slot
     measured_db: "numpy.ndarray"  # by the terminal, in the slot itself
-    true_db: "numpy.ndarray | None"  # of the channel; None: nobody knows it (a cell of samples)
+    true_db: "numpy.ndarray | None"  # of the channel; None: not known (a cell of samples)
 
 
 def _rows(record: RunRecord, source: str, user: int) -> tuple[Table, "numpy.ndarray"]:

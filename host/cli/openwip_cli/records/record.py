@@ -67,7 +67,7 @@ def about_run(scenario: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 def note_run(cell: Cell, scenario: dict[str, Any], seed: int) -> None:
-    """Left in the run directory for whoever wants to know what runs there."""
+    """Writes into the run directory what runs there."""
     own_files.create(cell.run / "run.json", json.dumps(about_run(scenario, seed)))
 
 
@@ -113,7 +113,7 @@ class Limits:
         self.largest = int(free * LARGEST_SHARE) if largest is None else largest
 
     def reached(self, size: int) -> str | None:
-        """Which limit, in words."""
+        """A clause about the limit that is reached; None: none is."""
         if size >= self.largest:
             return f"its largest size of {self.largest / 1e6:.0f} MB (record --max-size)"
         if shutil.disk_usage(self.folder).free < self.left:
@@ -170,7 +170,7 @@ class Recorder:
         }
 
     def abandon(self, why: BaseException) -> None:
-        """After a failure, which says what is left."""
+        """Abandons the record after a failure, to whose text it adds what is left of the record."""
         left = self.file.abandon()
         if isinstance(why, RecordFailed):
             why.args = (f"{why}{left}",)
@@ -216,7 +216,7 @@ def of_file(
     report: dict[str, Any],
     places: Places,
 ) -> dict[str, Any]:
-    """The record of a run that is over and has told everything into a file
+    """The record of a run that is over and has written its telemetry into a file
     (host/runtime/telemetry_file.h)."""
     with open(stream, "rb", buffering=0) as f:
         reader = pipe.Reader(EVERY_DAY, f.fileno())
@@ -258,7 +258,7 @@ def record(
         signal.signal(signum, lambda signum, _: over.append(signal.Signals(signum).name))
     recorder = Recorder(cell, path, reader)
     heard = isinstance(reader, pipe.Reader)
-    # a launcher's report says them; else whoever ends the record would wait for them
+    # a launcher's report has them; else the end of the record would wait for them
     if heard or not launched:
         recorder.threads.append(threading.Thread(target=versions, args=(places,), daemon=True))
     try:
@@ -478,7 +478,8 @@ class Launched:
 def launched(
     cell: Cell, path: pathlib.Path | str | None, places: Places, progress: Callable[[str], None]
 ) -> Iterator["Launched | None"]:
-    """None without a path. However the block ends, the record is complete afterwards."""
+    """Yields the recorder, or None without a path. However the block ends, the record is complete
+    afterwards."""
     if path is None:
         yield None
         return

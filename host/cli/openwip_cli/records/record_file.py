@@ -61,7 +61,7 @@ def check_target(path: pathlib.Path | str, recovered: pathlib.Path | None = None
 
 
 def part_of(target: pathlib.Path) -> pathlib.Path:
-    """Where a record is written until it is complete."""
+    """The path at which a record is written until it is complete."""
     return target.with_name(target.name + record_seal.PART)
 
 
@@ -254,7 +254,7 @@ class RecordFile:
         )
 
     def checkpoint(self, about: Mapping[str, Any], reader: telemetry.Reader) -> None:
-        """All that was added so far is found from now on, however the recorder ends."""
+        """Writes what was added so far to the disk, where it stays however the recorder ends."""
         self._put_all(about, reader)
         self.file.flush()
         self.storage.commit()
@@ -277,8 +277,8 @@ class RecordFile:
             raise RecordFailed(f"record {self.target}: {e.strerror}") from None
 
     def abandon(self) -> str:
-        """After a failure: nothing is left of a record that holds nothing yet. Returns words about
-        what is left."""
+        """Closes the file after a failure, and deletes it if it holds no messages. Returns a clause
+        about what is left, or ""."""
         # after a failed write the library may find what it wrote missing
         with contextlib.suppress(Exception):
             self.file.close()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The first 512 bytes of a run record (an HDF5 user block): what it is, in which version, and the
 checksum of the rest, or, while it is written and after its recorder was killed, that there is none
-yet. The checksum finds what was truncated or damaged on its way. It is no
-signature: whoever changes a file can write the right one, and nothing may trust a file for having
-it. Records are read without rights (machine/confined.py), whatever stands here."""
+yet. The checksum finds what was truncated or damaged on its way. It is no signature: a program that
+changes a file can write the right one, and nothing may trust a file for having it. Records are read
+without rights (machine/confined.py), whatever stands here."""
 
 import contextlib
 import fcntl
@@ -70,7 +70,7 @@ def journal_of(block: bytes) -> Journal | None:
 
 
 def seal(path: pathlib.Path | str) -> None:
-    """After everything else has been written."""
+    """Adds the seal; call it after everything else has been written."""
     with open(path, "r+b") as f:
         block = _block(_digest(f))
         f.seek(0)
@@ -80,7 +80,7 @@ def seal(path: pathlib.Path | str) -> None:
 
 
 def is_record(path: pathlib.Path | str) -> bool:
-    """By its first word only."""
+    """Whether the first word of the file is that of a record."""
     try:
         with os.fdopen(confined.opened(path), "rb") as f:
             return f.read(len(FORMAT) + 1) == f"{FORMAT} ".encode()

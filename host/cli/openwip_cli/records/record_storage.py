@@ -9,11 +9,12 @@ found:
 
   1  the pages that wait are appended to the file as a journal, and synchronised with the disk
   2  the first block of the file names the journal, and is synchronised: from here on the new state
-  is what a reader finds 3  the pages are copied to their places, synchronised, and the first block
-  names no journal any more
+     is what a reader finds
+  3  the pages are copied to their places, synchronised, and the first block names no journal any
+     more
 
 A reader (View) of a file whose first block names a whole journal sees its pages in their places. A
-journal that is not whole was named by nobody, or is done with."""
+journal that is not whole was never named in the first block, or is no longer needed."""
 
 import contextlib
 import fcntl
@@ -118,9 +119,9 @@ class View(_Bytes):
 
 
 class Storage(_Bytes):
-    """The file, as h5py writes to it. A failed write is remembered here and not told: after one the
-    HDF5 library crashes, at the latest when it closes the file. Whoever writes asks for `error`
-    afterwards. It is locked while it is open."""
+    """The file, as h5py writes to it. A failed write is remembered here and not reported to h5py:
+    after one the HDF5 library crashes, at the latest when it closes the file. The caller reads
+    `error` afterwards. It is locked while it is open."""
 
     def __init__(self, path: pathlib.Path | str) -> None:
         super().__init__(

@@ -159,8 +159,8 @@ class RunRecord:
 
     @contextlib.contextmanager
     def computing(self) -> Iterator[None]:
-        """Around whatever computes with values of the record: one line when they are not what a
-        record holds."""
+        """A context for computing with values of the record: an error of one line if they cannot be
+        those of a record."""
         try:
             with numpy.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -240,7 +240,7 @@ class RunRecord:
                 yield topic, source, Table(self, f"topics/{topic}/{source}")
 
     def table(self, topic: str, source: str) -> Table | None:
-        """None when nothing of it was recorded."""
+        """The table of a topic and source; None if nothing of it was recorded."""
         path = f"topics/{topic}/{source}"
         return Table(self, path) if path in self._tables else None
 

@@ -104,7 +104,7 @@ class Player:
         self.heard, self.status = time.monotonic(), status
 
     def run(self) -> None:
-        """Until Terminated."""
+        """Drives the attenuator until Terminated is raised."""
         if self.table:
             with self.noted():
                 self.device.play(
@@ -175,7 +175,7 @@ class Player:
                 self.begins.set()
             elif request.WhichOneof("what") == "configure_yaml":
                 self.configure(request.configure_yaml)
-        except Exception as e:  # whatever is asked is answered
+        except Exception as e:  # every request is answered
             reply.ok, reply.error = False, f"configure: {e}"
         reply.attenuator.CopyFrom(self.reported())
         return reply
@@ -234,7 +234,7 @@ def main(arguments: list[str], places: Places) -> int:
             # the controller's patience is a tenth of a second
             with contextlib.suppress(OSError):
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-        rights.become_account()  # before a table of anybody's is read
+        rights.become_account()  # before a table of unknown origin is read
         player = Player(device, wanted, snr)
         if arguments[1:] == ["--check"]:
             if wanted["trace"]:
@@ -303,7 +303,8 @@ class CableAttenuator:
                 self.control.reset_counters(BEGUN_S)
 
     def ask(self) -> dict[str, Any] | None:
-        """A fact of the verdict; what was said is kept for the report. None: there is none."""
+        """A fact of the verdict; the status is kept for the report. None: there is no
+        attenuator."""
         if self.wanted:
             try:
                 self.reported = figures.report_of(self.control.status())
@@ -329,7 +330,8 @@ def config(scenario: Scenario, endpoints: dict[str, str] | None = None) -> dict[
 
 
 def check(scenario: Scenario, places: Places) -> None:
-    """Before anything is made. BadInput says what the device or the table says."""
+    """Checks device and table before anything is made. BadInput has the error of the device or the
+    table."""
     if wanted := config(scenario):
         with scratch.file(to_yaml(wanted)) as file:
             done = subprocess.run(

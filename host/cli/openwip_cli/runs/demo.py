@@ -55,7 +55,7 @@ FADER_SIDES = ("-base-input", "-terminal-output")  # what its recordings' names 
 
 
 class DemoCell(run.MeasuredCell):
-    """With the attenuator that may be in its cable."""
+    """A cell of ./openwip demo, with the attenuator that may be in its cable."""
 
     def __init__(
         self, cell: Cell, supervisor: SupervisorClient, scenario: Scenario, places: Places
@@ -88,7 +88,7 @@ def recorded_to(options: Options) -> Iterator[dict[str, outputs.NewFiles]]:
 
 
 def begin_recordings(options: Options, files: dict[str, outputs.NewFiles]) -> None:
-    """They replace what has their names."""
+    """Begins the recordings, whose files replace others of their names."""
     for station, base in options.record_iq.items():
         if station == "fader":
             for one in FADER_SIDES:
@@ -202,7 +202,8 @@ def watched(cell: DemoCell, places: Places, workload: Workload) -> dict[str, Any
         supervisor.placement.slot_path,
     )
     stalls.start()
-    # Where the clock waits nothing is lost, and a switch a millisecond would be for nothing.
+    # A clock that waits loses nothing in a stall, so the monitor's thread switch in each
+    # millisecond would be for nothing.
     stall_monitor = slot_path.StallMonitor(
         supervisor.placement.realtime if s["air.clock"] == "realtime" else [], places
     )
@@ -247,7 +248,8 @@ def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dic
 
 
 def finish_fader(cell: Cell, base: str, facts: dict[str, Any], places: Places) -> Iterator[str]:
-    """Its recordings' metadata, once it has written what it knows of them; a line each."""
+    """Completes the metadata of the fader's recordings after the fader has written its part; yields
+    a line for each."""
     for node, side in (one[1:].split("-") for one in FADER_SIDES):
         try:
             made = fader_recordings.complete(
@@ -268,7 +270,8 @@ def finish_fader(cell: Cell, base: str, facts: dict[str, Any], places: Places) -
 
 
 def check(options: Options, places: Places) -> None:
-    """Before anything is made: also what only medium and fader can evaluate, such as a trace file."""
+    """Checks the options before anything is made, also those that only medium and fader can check,
+    such as a trace file."""
     cell, scenario = Cell(options.name), options.scenario
     fader = [processes.FADER] if scenario.cabled else []
     run.check(options, places, (processes.MACD, processes.MEDIUM, OBSERVER, *fader))

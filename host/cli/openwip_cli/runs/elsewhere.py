@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Many runs on other machines by Snakemake (host/campaign/Snakefile, docs/how-to/campaigns.md). It
-knows an empty file FOLDER/ended/KEY instead of a run's result: it removes what a job that failed has
-made, and what is there before a job begins.
+knows an empty file FOLDER/ended/KEY instead of a run's result: it removes what a job that failed
+has made, and what is there before a job begins.
 
 Ctrl-C, SIGTERM: Snakemake gets SIGINT and takes jobs out of a queue. If this process is killed, the
-kernel tells Snakemake."""
+kernel sends a signal to Snakemake."""
 
 import contextlib
 import os

@@ -361,8 +361,8 @@ def emulator_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any
 
 
 class WithoutClock(Run):
-    """The emulator's link in a program that makes all of it at once. `raw`: what it said; `tree`:
-    its configuration."""
+    """The emulator's link in a program that does everything at once. `raw`: its output; `tree`: its
+    configuration."""
 
     raw: dict[str, Any]
     tree: dict[str, Any]

@@ -4,7 +4,7 @@ result (docs/how-to/campaigns.md).
 
 A failed run is a result with a reason. Its file has `valid: false`, no `result`, and `failure` with
 the fields of Failure. Causes of the machine say nothing about the run itself: such a run is tried
-again by the next campaign in the folder without being asked."""
+again by the next campaign in the folder without --retry-failed."""
 
 import dataclasses
 import enum
@@ -41,7 +41,7 @@ class Cause(str, enum.Enum):
     OUT_OF_MEMORY = "out_of_memory"  # ended by the kernel, which needed the memory
     # the machine had no more of something: disk, processes, files
     EXHAUSTED = "exhausted"
-    LOST = "lost"  # the worker ended and said nothing
+    LOST = "lost"  # the worker ended without a result
 
     @property
     def is_of_the_machine(self) -> bool:
@@ -114,7 +114,7 @@ def of_exit(
 
 
 def last_line(log: pathlib.Path) -> str:
-    """It may hold anything. Empty: there is none."""
+    """The last line of a log, whose bytes may be anything. Empty: there is none."""
     try:
         with open(log, "rb") as f:
             f.seek(max(0, f.seek(0, 2) - 2 * LAST_LINE))
@@ -143,7 +143,7 @@ def write(path: pathlib.Path, run: dict[str, Any]) -> bool:
 
 
 def stop_of(run: dict[str, Any], what: str) -> Stop:
-    """For a command that cannot go on without this run's result."""
+    """The exception for a command that cannot go on without this run's result."""
     if "failure" not in run:
         return CellDied(f"{what} failed: {run['attempts'][-1]['reasons'][0]}")
     failure = of_tree(run["failure"])

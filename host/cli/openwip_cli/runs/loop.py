@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """--loop auto: lead and retransmission delay of a cell, and a demo's fader's delay, from what its
 radios and this machine take, measured before it is made. The measurement is that of ./openwip
-doctor --loop, shorter; what it does not show is said."""
+doctor --loop, shorter; what it does not show is reported."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -32,7 +32,8 @@ class Asked(NamedTuple):
 
 
 def refuse_beside(values: dict[str, Any]) -> None:
-    """`values`: given by somebody, without defaults."""
+    """Refuses settings that would be measured. `values`: those that were given, without
+    defaults."""
     for key in MEASURED if values.get("link.loop") == AUTO else ():
         if values.get(key) is not None:
             raise BadInput(
@@ -119,8 +120,8 @@ def take(
     places: Places,
     progress: Callable[[str], None],
 ) -> None:
-    """Into the scenario of the run's options, and what was found into their loop_found. The cell is
-    ours: who is refused one transmits nothing."""
+    """Puts lead and delays into the scenario of the run's options, and what was measured into their
+    loop_found. This process owns the cell, so nothing is transmitted if the cell is refused."""
     places.check_built(radio_loop.PROGRAM)
     found: dict[Asked, dict[str, Any]] = {}
     for one in dict.fromkeys(asked.values()):

@@ -58,7 +58,7 @@ class MeasuredRun(phases.Run):
 
     def drain(self) -> None:
         cell, speed = self.cell, self.cell.scenario.speed
-        # a workload that has not said when
+        # a workload that has not set the marks
         if cell.marks["first"] is self.first or "last" not in cell.marks:
             cell.mark("last")
         self.waiting = self.applications.report()

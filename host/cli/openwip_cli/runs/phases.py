@@ -18,7 +18,7 @@ class Run:
         self.failed: list[str] = []  # traffic that did, in words
 
     def watched(self) -> contextlib.AbstractContextManager[Any]:
-        """Whatever watches from before the start until it is evaluated."""
+        """A context for observers that run from before the start until the evaluation."""
         return contextlib.nullcontext()
 
     def start(self) -> None:

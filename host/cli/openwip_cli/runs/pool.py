@@ -39,7 +39,7 @@ def write_json(path: pathlib.Path, value: object, sync: bool = True) -> None:
 
 
 def with_parent(pid: int) -> None:
-    """In a run: it ends with the process that started it."""
+    """Has the process of a run end with the process that started it."""
     system.die_with_parent(pid)
     catch()
 
@@ -110,7 +110,8 @@ class Pool:
                 of_json(path.read_text())
             except (FileNotFoundError, ValueError):
                 write_json(path, spec, sync=False)
-            # So that those which are there after the round are of the round.
+            # Former logs are removed, so that those which are there after the round are of the
+            # round.
             self.log(key).unlink(missing_ok=True)
 
     def log(self, key: str) -> pathlib.Path:
@@ -131,9 +132,9 @@ class Pool:
         }
 
     def run(self, specs: dict[str, Any], take: Callable[[str], object]) -> None:
-        """All of {key: specification}; take(key) when its file is there, again until it does not
-        return False. A run that was not begun, or whose file cannot be read now, is not taken.
-        Raises Terminated after everything has ended."""
+        """Carries out the runs {key: specification}. Calls take(key) when the file of a run is
+        there, again until it does not return False. A run that was not begun, or whose file cannot
+        be read now, is not taken. Raises Terminated after everything has ended."""
         self.prepare(specs)
         left = dict.fromkeys(specs)
         words = self.start_all(specs, left, take)
@@ -194,7 +195,7 @@ class Pool:
         return Worker(key, process, system.open_pidfd(process.pid))
 
     def there(self, left: dict[str, None]) -> list[str]:
-        """Those of them that have a file. None where the folder cannot be read now."""
+        """The keys of `left` whose run has a file; [] if the folder cannot be read now."""
         with contextlib.suppress(OSError):
             names = set(os.listdir(self.folder / "runs"))
             return [key for key in left if f"{key}.json" in names]
@@ -220,7 +221,7 @@ class Pool:
 
 
 def end(processes: "Sequence[subprocess.Popen[bytes]]") -> None:
-    """All of them, each with its runs. Nothing: they have ended."""
+    """Ends the processes, each with its runs. Does nothing if they have ended."""
     for signum in (signal.SIGINT, signal.SIGKILL):
         left = [p for p in processes if p.poll() is None]
         for process in left:

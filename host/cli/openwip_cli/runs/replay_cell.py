@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip demo --replay-iq FILE: a cell with a terminal and no base station. A recording takes
-the place of the radio and of the medium; receiver, macd, telemetry and whoever watches them are
-those of any cell. Nothing is transmitted and nothing can be set; the verdict says `replay`, and
-there is no goodput.
+the place of the radio and of the medium; receiver, macd, telemetry and its readers are those of any
+cell. Nothing is transmitted and nothing can be set; the verdict says `replay`, and there is no
+goodput.
 
 Terminal's macd writes the packets to its TUN as it would, but the interface has an address of
 nobody (RFC 5737), so that no kernel answers packets of another time."""
@@ -184,7 +184,7 @@ class Replay(phases.Run):
         return facts_of(self.recording)
 
     def rows(self) -> dict[str, Any]:
-        """As compared() takes them, once the cell has ended."""
+        """The columns that compared() takes, once the cell has ended."""
         return {"pace": self.pace, "terminal": self.terminal_at_the_end}
 
     def say(self, slot: int = 0) -> None:
@@ -206,7 +206,7 @@ class Replay(phases.Run):
         )
 
     def wait(self) -> dict[str, Any]:
-        """Until the recording is over; returns what the radio says of it."""
+        """Waits until the recording is over; returns what the radio reports about it."""
         over, slot = self.cell.run / OVER, 0
         while not over.exists():
             self.supervisor.pause(0.1)
@@ -226,7 +226,7 @@ class Replay(phases.Run):
 
         self.supervisor.wait_until(taken, SETTLED_S)
         self.supervisor.pause(LAST_WORDS_S)
-        found = self.status() or found  # macd sends what waits when somebody asks
+        found = self.status() or found  # macd publishes what waits when its status is requested
         self.supervisor.pause(LAST_WORDS_S)
         return found
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """terminal.radio of a replayed cell: the recording instead of a USRP, the receiver with its
-settings of then, and the terminal's macd behind it, as in flowgraphs/apps/terminal.py.
+settings in that recording, and the terminal's macd behind it, as in flowgraphs/apps/terminal.py.
 
-When the recording is over it says so in RUN/replayed.json and waits to be asked to stop: an end by
-itself would be a radio that died.
+When the recording is over it says so in RUN/replayed.json and waits for the request to stop: an end
+by itself would be a radio that died.
 
   python -m openwip_cli replay-radio CELL FILE SPEED REPORTS      REPORTS: where the receiver's
   reports go"""

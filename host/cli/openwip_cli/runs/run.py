@@ -25,8 +25,8 @@ DRAIN_LIMIT_S = 30
 
 
 class MeasuredCell(Running):
-    """As a workload sees it: `supervisor` (pause, wait_until), statuses, and where the applications
-    run."""
+    """A cell as a workload uses it: `supervisor` (pause, wait_until), statuses, and the namespaces
+    for the applications."""
 
     def __init__(self, cell: Cell, supervisor: SupervisorClient, scenario: Scenario) -> None:
         super().__init__(cell, supervisor)
@@ -71,7 +71,7 @@ def iperf3_download(cell: MeasuredCell) -> dict[str, Any]:
 
 
 def check(options: Options, places: Places, programs: tuple[str, ...]) -> None:
-    """Before anything is made."""
+    """Checks rights, programs and options before anything is made."""
     rights.require_for_a_cell()
     system.require_tun()
     places.check_built(*programs, "python/openwip_schema")
@@ -144,7 +144,7 @@ def in_cell(
 
 
 def report(result: dict[str, Any], options: Options, screen: str, good: bool | None = None) -> int:
-    """On the screen, and as JSON where it was asked for; the exit code."""
+    """Writes the report to the screen, and as JSON if --json asks for it. Returns the exit code."""
     outputs.say(options.json, screen)
     not_written = [result["not_written"]] if "not_written" in result else []
     try:

@@ -108,8 +108,8 @@ def wired_config(cell: Cell, tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def rules(s: Scenario) -> str:
-    """For nft. A connection's first packet goes to who listens; nobody: the statement ends there,
-    and it passes."""
+    """The rules for nft. The first packet of a connection goes to the proxy's listening socket. If
+    there is none, the rule ends there and the packet passes."""
     ports = s["split_tcp.ports"]
     listed = "" if ports == "all" else f"tcp dport {{ {ports.replace(',', ', ')} }} "
     listen = table.setting("split_tcp.listen", "split").default
@@ -144,7 +144,7 @@ def command(namespace: str, *argv: str, given: str | None = None) -> str:
 
 
 class SplitCell(runs.MeasuredCell):
-    """Also of the wired network and of the proxy."""
+    """A cell with a wired network and a proxy, whose statuses are also read."""
 
     def __init__(self, cell: Cell, supervisor: SupervisorClient, scenario: Scenario) -> None:
         super().__init__(cell, supervisor, scenario)
@@ -270,7 +270,7 @@ class SplitStatuses(Statuses):
 
     @property
     def queued(self) -> bool:
-        # the proxy may hold what nobody will ever take
+        # the proxy may hold bytes that no reader will ever take
         return super().queued or self.wired.queued
 
 

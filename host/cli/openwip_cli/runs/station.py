@@ -117,7 +117,7 @@ class Running:
 
 class Channel:
     """A fader between two stations, which may have been there for long, or what the base station's
-    flowgraph makes (air.fade: transmitter). Without an endpoint it cannot be asked."""
+    flowgraph makes (air.fade: transmitter). Without an endpoint its status is not known."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Channel:
         self.what, self.endpoint, self.before, self.keys = what, endpoint, before, keys
 
     def status(self) -> tuple[AirStatus | None, list[str]]:
-        """And what did not answer."""
+        """The status, and a list of what did not answer."""
         try:
             return faders.ask(self.endpoint, self.keys) if self.endpoint else None, []
         except faders.SILENT:

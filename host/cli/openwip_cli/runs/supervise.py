@@ -3,10 +3,10 @@
 to it that FOLDER/runs/KEY.json is there after it, the run's own or that of a failed run
 (failure.py). A pool starts it (pool.py), or on a node the Snakefile.
 
-The run writes FOLDER/runs/KEY.made, which gets its name when the run has ended: whoever takes
-KEY.json away takes it from nobody. A run that ended for a cause of the machine (killed, no memory) is tried again at once. One that
-takes longer than its limit is ended. Standard error of the run is FOLDER/logs/KEY.log, whose
-existence shows that the run was started."""
+The run writes FOLDER/runs/KEY.made, which is renamed to KEY.json when the run has ended: taking
+KEY.json away disturbs no run. A run that ended for a cause of the machine (killed, no memory) is
+tried again at once. One that takes longer than its limit is ended. Standard error of the run is
+FOLDER/logs/KEY.log, whose existence shows that the run was started."""
 
 import argparse
 import contextlib
@@ -77,7 +77,7 @@ def end(child: "subprocess.Popen[bytes]", signum: int) -> None:
 
 
 def run_once(argv: list[str], log: pathlib.Path, limit_s: float) -> failure.Failure:
-    """How it ended, were there no result."""
+    """Runs the command. Returns how it ended, as the failure if there is no result."""
     kills, began, timed_out = memory_kills(), time.monotonic(), False
     with open(log, "ab") as words:
         child = subprocess.Popen(
@@ -142,5 +142,5 @@ def supervise(
     try:
         run_spec = of_json(of_file(spec))
     except (OSError, ValueError):
-        run_spec = None  # the reason is what the run said of it
+        run_spec = None  # the run's own output is the reason
     failure.write(out, failure.run_of(given.key, run_spec, tries))

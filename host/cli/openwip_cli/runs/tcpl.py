@@ -158,7 +158,7 @@ def run_all(
                 + (f"; {repeated} repeated so far" if repeated else "")
             )
 
-        # Without a clock one at a time on each core: they do not wait for a clock.
+        # Runs without a clock never wait, so there is one at a time on each core.
         Pool(
             places,
             folder,

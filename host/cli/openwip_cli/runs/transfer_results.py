@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Transfers over a line with bit errors, many of them: means, the table, the figure of the text and
-a line of each."""
+"""Transfers over a line with bit errors, many of them: means, the table, the figure of the
+literature and a line of each."""
 
 import csv
 import itertools
@@ -78,7 +78,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def draw(rows: list[dict[str, Any]]) -> Any:
-    """The figure of the text: throughput over bit error rate or burstiness, a panel for each
+    """The figure of the literature: throughput over bit error rate or burstiness, a panel for each
     MTU."""
     import matplotlib
 

@@ -117,8 +117,8 @@ def transfer(
 
 
 class Transfer(phases.Run):
-    """A kind of transfer says what moved, and what the line counted. `moved`: what the two programs
-    said of it."""
+    """A kind of transfer defines what moved, and what the line counted. `moved`: the results of the
+    two programs."""
 
     status: pb.PathStatus
     checksum_errors = 0
@@ -232,7 +232,7 @@ def failures(ends: list[dict[str, Any]]) -> list[str]:
 
 
 class WithoutClock(Transfer):
-    """A program makes all of it at once. `raw`: what it said."""
+    """A transfer in a program that does everything at once. `raw`: its output."""
 
     raw: dict[str, Any]
     more: tuple[str, ...] = ("virtual_seconds", "wall_seconds")
@@ -280,7 +280,8 @@ class InVirtualTime(WithoutClock):
 
 
 def damaged_segments(programs: list[dict[str, Any]]) -> int:
-    """As the last program has printed what the kernel counted; 0: none ran."""
+    """Segments that the kernel has dropped for a bad checksum, from what the last program has
+    printed; 0: none ran."""
     if not programs:
         return 0
     names, values = (line.split()[1:] for line in programs[-1]["said"].splitlines())
@@ -306,7 +307,7 @@ class InNs3(WithoutClock):
             congestion_control=sender,
             buffer_kb=s["traffic.tcp_window_kb"],
         )
-        # It goes on to the limit, as Linux does for longer than that.
+        # The sender goes on repeating up to the limit; Linux would do so for longer than that.
         attributes = ns3_tcp.attributes_of(
             {
                 "mss": point["mtu"] - ns3_tcp.HEADERS - timestamps * ns3_tcp.TIMESTAMPS,
@@ -339,5 +340,5 @@ WITHOUT_CLOCK = {"virtual": InVirtualTime, "ns3": InNs3}
 def run_without_clock(
     time: str, point: dict[str, Any], s: Scenario, places: Places
 ) -> dict[str, Any]:
-    """As run_one(), in virtual time or under ns-3."""
+    """The same as run_one(), in virtual time or under ns-3."""
     return phases.carry_out(WITHOUT_CLOCK[time](point, s, places))

@@ -65,7 +65,7 @@ class Plan:
     window_bytes: int = 0
 
     def tree(self, seed: int, addresses: Sequence[str]) -> dict[str, Any]:
-        """As the kernel's program reads it."""
+        """The plan in the form that the kernel's program reads."""
         done = {
             "seed": seed,
             "sides": list(addresses),
@@ -123,8 +123,8 @@ def run(
 
 class FlowsRun(emulate.WithoutClock):
     """Flows of a plan between the ends of the emulator's link. `packets`, `recorded`: files, of
-    which the run makes its own in `root`. A kind of it says who makes the flows, and `result`, what
-    those said."""
+    which the run makes its own in `root`. A subclass defines which program makes the flows, and
+    `result` has their output."""
 
     root: pathlib.Path
     as_run: Scenario  # as the emulator takes it
@@ -198,7 +198,7 @@ class FlowsRun(emulate.WithoutClock):
 
 
 def made(run: FlowsRun) -> dict[str, Any]:
-    """Its report, and the files that it was asked for."""
+    """Carries out the run. Returns its report, and writes the files that are asked for."""
     s, places = run.scenario, run.places
     about = record.about_run(s.tree(), s["seed"])
     with emulate.with_predictions(s, places) as run.as_run, scratch.folder() as run.root:
@@ -310,7 +310,8 @@ def addresses(tree: dict[str, Any], terminals: int) -> list[ipaddress.IPv4Interf
 
 
 def times(plan: Plan, s: Scenario) -> tuple[float, float, float]:
-    """When the link's figures are taken, and when a run is given up."""
+    """Times in seconds: first and second reading of the link's figures, and the time at which a run
+    is given up."""
     duration = s["traffic.duration_s"]
     edge, longest = min(1.0, 0.1 * duration), START_S + duration + 3600
     first, last = plan.between or (START_S + edge, START_S + duration - 0.1 * edge)
@@ -431,8 +432,8 @@ def delays_ms(delays: list[float]) -> dict[str, float]:
 
 
 def kernels_counts(interfaces: Sequence[dict[str, Any]]) -> dict[str, Interface]:
-    """As conservation.sums_of_paths() takes them: what the interfaces of the kernel sent and
-    received."""
+    """What the interfaces of the kernel sent and received, in the form that
+    conservation.sums_of_paths() takes."""
 
     def end(of: Sequence[dict[str, Any]]) -> Interface:
         sent, received = (

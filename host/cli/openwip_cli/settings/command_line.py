@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of a command. Whatever is wrong with one is said in one line: option, value, what
-would be valid."""
+"""The options of a command. An error is one line: option, value, what would be valid."""
 
 import argparse
 import sys
@@ -271,8 +270,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def remember_kind(action: argparse.Action, kind: Kind) -> None:
-    """Which values are valid, for host/cli/command_lines.txt, by which they are checked before
-    anything is installed."""
+    """Notes which values are valid, for host/cli/command_lines.txt, by which they are checked
+    before anything is installed."""
     setattr(action, "kind", kind)
 
 

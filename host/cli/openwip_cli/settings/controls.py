@@ -2,9 +2,9 @@
 """The settings that can be changed in a running cell, and their processes: the table of settings
 (table.py) for ./openwip set and get and, as JSON, for other programs (docs/how-to/controls.md).
 
-A key is the key of the scenario file. Its process is asked under the process's own key. A key that
-cannot change has a reason instead of a process that takes it. What a medium or fader takes of its
-channel it takes of each path, under paths.NAME and that key."""
+A key is the key of the scenario file. Requests to its process have the process's own key. A key
+that cannot change has a reason instead of a process that takes it. What a medium or fader takes of
+its channel it takes of each path, under paths.NAME and that key."""
 
 import dataclasses
 from typing import Any
@@ -36,7 +36,7 @@ class Control(settings.Setting):
             raise BadInput(f"{self.key} = {text}: not valid; valid: {self.kind.valid}") from None
 
     def describe(self) -> dict[str, Any]:
-        """For programs that make an editor of it."""
+        """A description for programs that make an editor of the control."""
         kind: Any = getattr(self.kind, "kind", self.kind)
         words, low, high = (
             list(getattr(kind, "words", ())),
@@ -79,7 +79,8 @@ def of_a_path(row: Control) -> bool:
 
 
 def with_paths(rows: dict[str, Control], paths: list[str]) -> dict[str, Control]:
-    """And of each path of the medium; with several none without a name."""
+    """Adds the controls of each path of the medium. If there are several, those without the name of
+    a path cannot be set."""
     found = dict(rows)
     for r in filter(of_a_path, rows.values()):
         if len(paths) > 1:
@@ -125,7 +126,7 @@ def table(command: str) -> dict[str, Control]:
 
 
 def describe(kind_of_cell: str | None = None) -> dict[str, Any]:
-    """As JSON; of both kinds unless one is asked for."""
+    """The controls for JSON, of both kinds of cell unless one is named."""
     kinds = [kind_of_cell] if kind_of_cell else list(CELLS)
     return {
         "version": 1,

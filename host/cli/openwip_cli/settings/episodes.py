@@ -28,7 +28,7 @@ def lines_of(flag: str, path: pathlib.Path) -> list[str]:
 
 
 def read_trace(flag: str, path: pathlib.Path, kind: Numbers) -> str:
-    """As the option takes it: how many arrive, are lost, arrive, ..."""
+    """The trace as the value of the option: how many blocks arrive, are lost, arrive, ..."""
     blocks = ""
     for number, line in enumerate(lines_of(flag, path), 1):
         digits = "".join(line.partition("#")[0].split())
@@ -58,7 +58,7 @@ def read_trace(flag: str, path: pathlib.Path, kind: Numbers) -> str:
 
 
 def read(flag: str, path: pathlib.Path, kind: Numbers) -> str:
-    """As the option takes them: from when, how long, ..."""
+    """The episodes as the value of the option: start, duration, start, ..."""
     lines = lines_of(flag, path)
     values: list[float] = []
     over = 0.0

@@ -31,7 +31,7 @@ def options(parameter: str, block: str, labels: dict[str, str]) -> tuple[list[st
 
 
 def with_lists(block: str) -> str:
-    """The text of a block with the lists of today."""
+    """The text of a block with the present lists."""
     for parameter in SETTINGS:
         found = re.search(rf"-   id: {parameter}\n(?:    .*\n)+", block)
         if not found or "options: [" not in found[0]:

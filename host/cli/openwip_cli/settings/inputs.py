@@ -27,7 +27,7 @@ def that_name_files(settings: Iterable[Setting]) -> list[Setting]:
 
 
 def that_name_code(settings: Iterable[Setting]) -> list[Setting]:
-    """Those of them with a value that can be code of the user's own."""
+    """The settings whose value can be code of the user's own."""
     return [s for s in settings if isinstance(s.kind, CODE)]
 
 
@@ -90,8 +90,8 @@ def chain(name: str, top: pathlib.Path, where: str) -> Iterator[tuple[str, str]]
 
 @functools.lru_cache(maxsize=1024)
 def look_into(path: pathlib.Path, is_definition: bool, *_: int) -> tuple[str, str]:
-    """Its SHA-256, and the file that a definition is based on; empty: none. `_`: of the file's
-    state, so that another content has another place in the cache."""
+    """The SHA-256 of a file, and the file that a definition is based on; empty: none. `_`: the
+    state of the file, so that another content has another entry in the cache."""
     found = hashlib.sha256()
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as f:
         if not stat.S_ISREG(os.fstat(f.fileno()).st_mode):

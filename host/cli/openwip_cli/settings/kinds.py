@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from .. import core_schema
 
-# As the programs in C++ read a boolean (host/config/schema.cpp).
+# The words of a boolean, which the programs in C++ read alike (host/config/schema.cpp).
 SWITCHES = {
     "on": "on",
     "true": "on",
@@ -103,7 +103,8 @@ class Choice:
 
 
 class ChoiceOrFile(Choice):
-    """Or the name of a file that ends so; whether there is one, the process knows."""
+    """One of the words, or the name of a file with one of the endings. Whether the file exists is
+    checked by the process that reads it."""
 
     def __init__(self, words: tuple[str, ...], endings: tuple[str, ...]) -> None:
         super().__init__(*words)
@@ -208,7 +209,7 @@ class Extension(Text):
 
 
 class ChoiceOrExtension(Choice):
-    """Or code of the user's own."""
+    """One of the words, or code of the user's own."""
 
     name = "text"  # what it may be is no list
 
@@ -231,7 +232,8 @@ CODE = (Extension, ChoiceOrExtension)
 
 
 class Ports(Text):
-    """As the option takes them: YAML reads a port and a list as what they look like."""
+    """TCP ports as the text that the option takes. YAML reads a single port as a number, and a list
+    of ports may be given."""
 
     valid = "off, all, or ports and ranges such as 80,5001-5010"
 
@@ -307,7 +309,7 @@ def with_file(kind: Kind, value: Any, name: str) -> Any:
 
 
 def number_of(kind: Kind) -> Kind:
-    """Without the words that are valid beside it, and given."""
+    """The kind of the number alone, without the words that are also valid."""
     return getattr(kind, "number", getattr(kind, "kind", kind))
 
 

@@ -55,9 +55,9 @@ def row(key: str, of: table.Views) -> Row | None:
 
 
 def rows() -> list[Row]:
-    """In the order of the table, those of a heading together. A setting that both kinds of cell
-    have is one row with the wider range: the window does not know which kind of cell it is, and
-    what a process does not take, it says."""
+    """The rows in the order of the table, those of a heading together. A setting that both kinds of
+    cell have is one row with the wider range, because the window does not know which kind of cell
+    it shows. A process refuses a value that it cannot take."""
     found: list[Row] = []
     for key in table.entries():
         for command in table.CELLS:

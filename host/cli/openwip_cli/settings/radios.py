@@ -82,8 +82,9 @@ def device_arguments(text: str) -> dict[str, str]:
 
 
 def defaults_for(arguments: str, find: Find) -> StationDefaults:
-    """By product of the device that the arguments name; the device itself is asked where they leave
-    open which defaults are its own. find(): devices that fit to arguments, each with its type."""
+    """The defaults for the product of the device that the arguments name. Where the arguments leave
+    the product open, the device itself is asked. find(): devices that fit to arguments, each with
+    its type."""
     given = device_arguments(arguments)
     product, transport = given.get("product", ""), given.get("type", "")
     known = product or transport == SOFTWARE or (transport and len(of_transport(transport)) < 2)
@@ -172,8 +173,9 @@ def radio(role: str, setting: str, product: str, arguments: str) -> Radio:
 
 
 def radios(values: Any) -> dict[str, Radio]:
-    """By station, and those of a fader: what the base station sends to receives, what the terminal
-    hears sends. They have one clock (docs/how-to/cabled.md), so no error of their own. `values`: a
+    """The radios by station, and those of a fader: fader-base, to which the base station sends, is
+    set like a terminal's radio, and fader-terminal like a base station's. The fader's radios have
+    one clock (docs/how-to/cabled.md), so they get no frequency error of their own. `values`: a
     scenario."""
     found = {
         role: radio(role, f"--{role}-radio", values["radio.product"], values[f"radio.{role}"])

@@ -76,7 +76,7 @@ def _others(key: str, row: dict[str, Any], of: table.Views) -> Values:
 
 
 def rules_of(program: str) -> list[Rule]:
-    """Those between settings that the program has."""
+    """The rules between settings that the program has."""
     of, keys, found = table.views(program), set(table.keys_of(program)), []
     for row in table.tree().get("rules", ()):
         if program not in row.get("in", (program,)):

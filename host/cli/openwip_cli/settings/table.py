@@ -77,7 +77,7 @@ def views(command: str, running: bool = False) -> Views:
 
 
 def column(key: str, name: str, of: Views) -> Any:
-    """Its text, list or mapping; empty: not given. `of`: views()."""
+    """The text, list or mapping in a column of a setting; empty: not given. `of`: views()."""
     entry = entries()[key]
     for columns in (*(entry.get(view, {}) for view in of), entry):
         if name in columns:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Following a running cell: its telemetry until the cell ends, the time is over, or whoever reads
-has enough."""
+"""Following a running cell: its telemetry until the cell ends, the time is over, or the reader has
+enough."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ..errors import Terminated
 from ..messages import telemetry
 
-LOOK_S = 0.5  # so often it is asked whether the cell lives
+LOOK_S = 0.5  # interval at which it is checked whether the cell lives
 
 
 def messages(

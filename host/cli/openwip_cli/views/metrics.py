@@ -118,8 +118,8 @@ class Collector:
 
 class Server(http.server.ThreadingHTTPServer):
     """Answers with the page. There are at most MOST_CONNECTIONS at a time: another one ends the
-    oldest. One that lasts longer than CONNECTION_S is ended. A client that is slow, resets or asks
-    nonsense is counted and otherwise nobody's business."""
+    oldest. One that lasts longer than CONNECTION_S is ended. A client that is slow, resets or sends
+    nonsense is counted, and has no other effect."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -142,7 +142,7 @@ class Server(http.server.ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def end(self, connection: socket.socket) -> None:
-        """Its thread finds it closed."""
+        """Closes the connection, which its thread then notices."""
         self.connections.pop(connection, None)
         with contextlib.suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)

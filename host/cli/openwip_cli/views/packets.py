@@ -190,7 +190,7 @@ def follow(
     printer: Printer,
     say: Callable[[str], None],
 ) -> None:
-    """Until enough packets have come, or the cell ends."""
+    """Prints packets until enough have come, or the cell ends."""
     news, warned = time.monotonic(), False
     for messages in follow_cell.messages(reader, alive):
         for m in messages:

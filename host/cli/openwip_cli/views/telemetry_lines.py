@@ -33,7 +33,7 @@ def line_of(message: telemetry.Message) -> str:
 def stream(
     reader: telemetry.Reader, alive: Callable[[], bool], out: IO[str], seconds: float | None = None
 ) -> None:
-    """Until the cell ends or the time is over."""
+    """Writes a line for each message until the cell ends or the time is over."""
     for messages in follow.messages(reader, alive, seconds):
         if messages:
             out.write("".join(line_of(m) + "\n" for m in messages))

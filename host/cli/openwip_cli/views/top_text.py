@@ -17,7 +17,7 @@ def clean(text: str) -> str:
 
 
 def number(value: float | None, digits: int = 1) -> str:
-    """At most 7 characters, whatever the value."""
+    """A number in at most 7 characters, whatever its value."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if math.isinf(value) or abs(value) >= 1e21:
@@ -32,12 +32,12 @@ def number(value: float | None, digits: int = 1) -> str:
 
 
 def count(value: int | None) -> str:
-    """At most 6 characters."""
+    """A count in at most 6 characters."""
     return number(value, 0)
 
 
 def share(value: float | None) -> str:
-    """At most 7 characters: 0..1 as percent."""
+    """A share from 0 to 1 as percent, in at most 7 characters."""
     if value is None or math.isnan(value) or math.isinf(value):
         return "-"
     percent = 100 * value

@@ -36,8 +36,8 @@ class Series(NamedTuple):
 
 
 class Times:
-    """Air time of messages. Publishers that count slots say theirs; for the others the wall clock
-    is translated by what those said."""
+    """Air time of messages. Publishers that count slots have theirs in the messages; for the others
+    the wall clock is translated by those."""
 
     def __init__(self, record: RunRecord) -> None:
         tables = [t for topic in ("status", "slot") for _, _, t in record.each(topic)]
@@ -206,8 +206,8 @@ class Slots:
         return reduced(slots / SLOTS_PER_SECOND, rank, "max")
 
     def allocation(self) -> HeatMap | None:
-        """Whom each bin was granted to, from 0; of several slots in a cell of the map the last.
-        None of a single terminal."""
+        """The terminal that each bin was granted to, from 0; of several slots in a cell of the map
+        the last. None if there is a single terminal."""
         return (
             None
             if self.users < 2 or self.base is None
@@ -215,8 +215,8 @@ class Slots:
         )
 
     def error_pairs(self) -> tuple[Indices, Numbers] | None:
-        """(slot, predicted - measured) of the slots that both ends said something about: what the
-        base station planned the slot with, against what the terminal measured in it."""
+        """(slot, predicted - measured) of the slots for which both ends have values: what the base
+        station planned the slot with, against what the terminal measured in it."""
         keys, i, j = self._same_slot()
         if self.base is None or self.terminal is None or len(keys) == 0:
             return None
@@ -343,8 +343,8 @@ def packets(record: RunRecord) -> Table | None:
 
 
 def _downlink(child: Table) -> NDArray[numpy.bool_]:
-    """In a record of a UMTS bearer the uplink is followed, too; older records have no such
-    column."""
+    """Which rows are of the downlink. A record of a UMTS bearer has rows of the uplink, too; older
+    records have no such column."""
     return child["uplink"] == 0 if "uplink" in child else numpy.full(len(child), True)
 
 

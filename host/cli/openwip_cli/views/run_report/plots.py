@@ -109,7 +109,7 @@ def _scaled(
     ylabel: str = "bin",
     **scale: Any,
 ) -> str:
-    """With its scale; `names`: of its ticks."""
+    """A picture of an array with its colour scale; `names`: labels of the scale's ticks."""
     figure, (axes,) = _figure(3.6)
     axes.set_facecolor(NOTHING)
     picture = axes.pcolormesh(
