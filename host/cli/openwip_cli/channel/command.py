@@ -27,7 +27,8 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
   render NAME -o FILE.h5       make a trace from a channel definition (render --help)
   info FILE.h5 [--json[=FILE]] check a trace and say what it is
   plot FILE.h5 -o FILE.png     plot a trace: heat map, fading spectrum, distribution, level
-  import FILE -o FILE.h5       make a trace from a log of SNRs in dB: CSV of any dialect, JSON lines
+  import FILE -o FILE.h5       make a trace from a log of SNRs in dB: CSV of any dialect, JSON lines,
+                               MATLAB, NumPy, HDF5
   export FILE.h5 --csv|--mahimahi|--kaunet FILE
   record -o FILE.h5            record a trace in a running cell (demo or emulate --keep)
 
@@ -273,6 +274,14 @@ def import_log(arguments: list[str], places: Places) -> int:
             " the SNR in dB linearly in time (db), or the row before (hold)"
         ),
     )
+    p.add_argument(
+        "--variable",
+        metavar="NAME",
+        help=(
+            "name of the array of SNRs in a MATLAB, HDF5 or NumPy file (default: the one called"
+            " snr_db, snr, sinr_db or sinr, or the only one)"
+        ),
+    )
     p.add_argument("--speed-kmh", type=float, default=0)
     p.add_argument("--carrier-hz", type=float, default=0)
     p.add_argument(
@@ -285,26 +294,30 @@ def import_log(arguments: list[str], places: Places) -> int:
     given = p.parse_args(arguments)
     given.output = outputs.checked("-o", given.output, given.file)
     resampled.check_rate(given.rate)
-    from . import logs
+    from . import array_file
 
-    log = logs.Log(given.file)
-    found = resampled.Summary()
-    for block in resampled.rows(log, given.rate, given.interpolation):
-        found.add(block)
-    mean = found.mean_db
-    prediction = (
-        {"horizon": given.horizon, "method": "nmse", "nmse": found.nmse} if log.predicted else None
-    )
-    about = {
-        "channel": given.channel,
-        "mean_snr": mean,
-        "speed_kmh": given.speed_kmh,
-        "carrier_hz": given.carrier_hz,
-    }
-    definition = f"name: {given.channel}\nsource: imported from {pathlib.Path(given.file).name}\n"
-    with writing(places, given.output, about, definition, prediction) as write:
+    with contextlib.closing(array_file.opened_log(given.file, given.variable)) as log:
+        found = resampled.Summary()
         for block in resampled.rows(log, given.rate, given.interpolation):
-            write(block)
+            found.add(block)
+        mean = found.mean_db
+        prediction = (
+            {"horizon": given.horizon, "method": "nmse", "nmse": found.nmse}
+            if log.predicted
+            else None
+        )
+        about = {
+            "channel": given.channel,
+            "mean_snr": mean,
+            "speed_kmh": given.speed_kmh,
+            "carrier_hz": given.carrier_hz,
+        }
+        definition = (
+            f"name: {given.channel}\nsource: imported from {pathlib.Path(given.file).name}\n"
+        )
+        with writing(places, given.output, about, definition, prediction) as write:
+            for block in resampled.rows(log, given.rate, given.interpolation):
+                write(block)
     print(summary(describe(places, given.output)))
     return 0
 
