@@ -29,6 +29,8 @@ from virtual_support import (
     transfer_pages_and_speech,
 )
 
+TRACES = pathlib.Path(__file__).resolve().parents[1] / "vectors/delivery"
+
 
 @unittest.skipUnless(
     HAS_KERNEL, f"no Linux kernel for virtual time in {BUILD}: ./openwip setup --virtual-time"
@@ -129,11 +131,18 @@ class Runs(unittest.TestCase):
             [flows.flow("bulk", 2, 0, start_s=1, seconds=SECONDS, congestion_control="cubic")]
         )
         moving = {"link.kind": "hetnet", "hetnet.plan": "2s@UMTS", "hetnet.delay_s": 0.5}
+        recorded_network = {
+            "link.kind": "trace",
+            "trace.file": str(TRACES / "mahimahi.trace"),
+            "trace.light_file": str(TRACES / "cellreplay-light"),
+        }
         for link, traffic, limit_bps in (
             (bearer, None, 384e3),
             (bearer | {"umts.profile": "lundsten-64"}, None, 64e3),
             (wlan, up, 5e6),
             (moving, None, 1000e3),
+            (recorded_network, None, 2.4e6),
+            (recorded_network | {"link.queue": "codel"}, None, 2.4e6),
         ):
             with self.subTest(link), tempfile.TemporaryDirectory() as folder:
                 packets, recorded = (
@@ -157,6 +166,17 @@ class Runs(unittest.TestCase):
                     if link is moving:
                         self.assertEqual(report["mobility"]["handovers"], 1)
                         self.assertEqual(report["mobility"]["handing_over_s"], 0.5)
+                    elif link is recorded_network:
+                        rate = report["recorded"]["down"]["mean_rate_bps"]
+                        self.assertGreater(rate, 2e6)
+                        self.assertEqual(
+                            report["capacity"]["how"][0][:40],
+                            "payload = profile = the mean rate of the",
+                        )
+                        self.assertGreater(
+                            report["tcp"]["goodput_bps"],
+                            0.6 * report["capacity"]["tcp_payload_bps"],
+                        )
                     elif link is wlan:
                         self.assertGreater(report["emulator"]["delay_injection"]["held"], 0)
                         self.assertGreater(report["emulator"]["wlan"][2]["failed"], 0)
