@@ -15,7 +15,7 @@ import scipy.io
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli.channel import array_file, resampled
+from openwip_cli.channel import opened, resampled
 from openwip_cli.errors import BadInput
 
 ROWS = 40
@@ -38,7 +38,7 @@ class Arrays(unittest.TestCase):
         self.table = numpy.random.default_rng(3).normal(16, 4, (ROWS, 25))
 
     def read(self, name, variable=None, rate=1500):
-        log = array_file.opened_log(str(self.folder / name), variable)
+        log = opened.opened_log(str(self.folder / name), opened.Asked(variable))
         self.addCleanup(log.close)
         return log, numpy.vstack(list(resampled.rows(log, rate, "linear")))
 
@@ -116,7 +116,7 @@ class Arrays(unittest.TestCase):
             self.skipTest("SciPy was installed without the files of its tests")
         for file in ("testdouble_7.4_GLNX86.mat", "testdouble_6.5.1_GLNX86.mat"):
             with self.subTest(file):
-                log = array_file.opened_log(str(data / file), None)
+                log = opened.opened_log(str(data / file), opened.Asked())
                 self.addCleanup(log.close)
                 rows = numpy.vstack(list(resampled.rows(log, 1500, "hold")))
                 self.assertEqual(rows.shape, (9, 25))
@@ -125,7 +125,7 @@ class Arrays(unittest.TestCase):
     def test_large_logs_come_in_blocks(self):
         table = numpy.repeat(self.table, 500, axis=0)
         write_matlab_73(self.folder / "large.mat", snr_db=table)
-        log = array_file.ArrayLog(str(self.folder / "large.mat"), None)
+        log = opened.opened_log(str(self.folder / "large.mat"), opened.Asked())
         self.addCleanup(log.close)
         sizes = [len(b.snr) for b in log.blocks()]
         self.assertGreater(len(sizes), 1)
@@ -177,7 +177,11 @@ class Arrays(unittest.TestCase):
 
     def test_parquet_and_other_archives_are_refused_with_the_conversion(self):
         for name, content, words in (
-            ("a.parquet", b"PAR1" + bytes(60), r"is a Parquet file; valid: .*pandas: read_parquet and to_csv"),
+            (
+                "a.parquet",
+                b"PAR1" + bytes(60),
+                r"is a Parquet file; valid: .*pandas: read_parquet and to_csv",
+            ),
             ("a.xlsx", b"PK\x03\x04" + bytes(60), "is a ZIP archive"),
         ):
             (self.folder / name).write_bytes(content)
@@ -186,7 +190,7 @@ class Arrays(unittest.TestCase):
         self.refused("--variable x is given with .*a.csv; valid: with a MATLAB", "a.csv", "x")
         for path, words in (("/dev/zero", "is no regular file"), ("/nowhere", "No such file")):
             with self.assertRaisesRegex(BadInput, f"{path}: cannot be read: {words}"):
-                array_file.opened_log(path, None)
+                opened.opened_log(path, opened.Asked())
 
     def test_without_scipy_a_matlab_file_is_refused_by_the_package(self):
         from openwip_cli.channel import arrays

@@ -13,7 +13,7 @@ from ..air import BINS
 from ..errors import BadInput
 from ..machine import confined
 from ..machine.confined import printable
-from .logs import SNR_KEYS, TIME_KEYS, WIDTHS, Log, Rows, Source, out_of_range
+from .logs import SNR_KEYS, TIME_KEYS, WIDTHS, Rows, out_of_range
 
 VALID = (
     f"valid: an array of {BINS} SNRs in dB a row, {2 * BINS} with predictions, or one for all bins"
@@ -103,8 +103,10 @@ class ArrayLog:
     """SNRs in a file of arrays, with the interface of logs.Log. `variable`: the name of the array;
     None: the one that is called so, or the only one that can be meant."""
 
-    def __init__(self, file: str, variable: str | None) -> None:
-        self.file, self.arrays = file, ArrayFile(file, VALID)
+    by_slots = False
+
+    def __init__(self, arrays: ArrayFile, variable: str | None) -> None:
+        self.file, self.arrays = arrays.file, arrays
         try:
             self.array = self._chosen(self.arrays, variable)
             shape = [n for n in self.array.shape if n != 1]
@@ -189,19 +191,3 @@ class ArrayLog:
             if self.width == 1:
                 table = numpy.repeat(table, BINS, axis=1)
             yield Rows(None if self.times is None else self.times[first:last], table)
-
-
-def opened_log(file: str, variable: str | None) -> Source:
-    """A log in the form that the first bytes of the file tell."""
-    try:
-        with os.fdopen(confined.opened(file), "rb") as f:
-            head = f.read(512)
-    except OSError as e:
-        raise BadInput(f"{file}: cannot be read: {e.strerror}") from None
-    if is_array_file(head):
-        return ArrayLog(file, variable)
-    if variable is not None:
-        raise BadInput(
-            f"--variable {variable} is given with {file}; valid: with a MATLAB, HDF5 or NumPy file"
-        )
-    return Log(file)

@@ -28,7 +28,7 @@ matlab: Any = None
 with contextlib.suppress(ImportError):
     import h5py  # type: ignore[no-redef]
 
-    from ..machine import hdf5  # type: ignore[no-redef]
+    from ..machine import hdf5
 with contextlib.suppress(ImportError):
     import scipy.io.matlab as matlab  # type: ignore[no-redef]
 # Loads what Python and NumPy load when they first need it.

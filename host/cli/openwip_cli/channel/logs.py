@@ -74,9 +74,10 @@ def out_of_range(table: Any) -> int | None:
 
 class Source(Protocol):
     """A log of any form. `timed`: each of its rows has its time; `predicted`: rows of SNRs and
-    predictions."""
+    predictions; `by_slots`: a row for each slot, whatever the rate of the file."""
 
     file: str
+    by_slots: bool
 
     @property
     def timed(self) -> bool: ...
@@ -93,6 +94,8 @@ class Source(Protocol):
 
 class Log:
     """A file. `timed`: each of its rows has its time."""
+
+    by_slots = False
 
     def __init__(self, file: str) -> None:
         self.file = file
