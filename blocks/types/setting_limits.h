@@ -113,6 +113,7 @@ inline constexpr setting_limits<double> hetnet_delay_s{0.0, 600.0, 0.0};
 inline constexpr setting_limits<double> hetnet_network_timer_s{0.0, 3600.0, 0.0, 0.1};
 inline constexpr setting_limits<double> hetnet_state_timer_ms{0.0, 600000.0, 0.0, 1.0};
 inline constexpr setting_limits<double> hetnet_held_mb{0.01, 100000.0, 64.0};
+inline constexpr setting_limits<double> trace_delay_ms{0.0, 60000.0, 0.0};
 inline constexpr setting_limits<int> terminals{1, 25, 1};
 inline constexpr setting_limits<double> pacing_limit_ms{0.001, 10000.0, 2.0};
 inline constexpr setting_limits<int> channel_user{0, 63, 0};

@@ -297,6 +297,19 @@ hetnet::handover_config handover_from(const config::settings& s,
     return c;
 }
 
+// Its queues are those of the OFDM cell.
+trace_path_config recorded_from(const config::trace_settings& v, const emulation_config& cell) {
+    trace_path_config c;
+    const auto& link = cell.cell.link;
+    c.down = {v.file, v.light_file, link.queue_packets, link.queue};
+    c.up = {v.up_file.empty() ? v.file : v.up_file,
+            v.up_light_file.empty() ? v.light_file : v.up_light_file, cell.uplink.queue_packets,
+            cell.uplink.queue};
+    c.delay_ms = v.delay_ms;
+    c.seed = cell.seed;
+    return c;
+}
+
 channel_config channel_from(const config::channel_settings& v) {
     channel_config c;
     c.model = v.model;
@@ -344,7 +357,7 @@ emulator_config translate(config::settings& s) {
     c.server = interface_from(v.server, v.tun.mtu);
     c.cell.cell.users = v.terminals;
     c.kind = config::translated(v.link.kind, link_kind::ofdm, link_kind::umts, link_kind::wlan,
-                                link_kind::hetnet, link_kind::wire);
+                                link_kind::hetnet, link_kind::trace, link_kind::wire);
     c.bearer = bearer_from(s, v);
     c.umts_cell = umts_cell_from(s, v);
     c.spike_ms = v.umts.spike_ms;
@@ -380,6 +393,7 @@ emulator_config translate(config::settings& s) {
     c.channel = channel_from(v.channel);
     wlan_from(s, v.wlan, c);
     c.handover = handover_from(s, v);
+    c.recorded = recorded_from(v.trace, c.cell);
     delay_injection_from(v.delay_injection, c);
     return c;
 }

@@ -16,6 +16,7 @@
 #include "handover/handover_config.h"
 #include "packet/attempt_models.h"
 #include "packet/wired_link.h"
+#include "queue/queue_config.h"
 #include "relay/delay_rule.h"
 #include "runtime/telemetry_rates.h"
 #include "station/link_settings.h"
@@ -38,7 +39,7 @@ struct interface_config {
 };
 
 // The link that carries the packets between the interfaces (link.kind).
-enum class link_kind : std::uint8_t { ofdm, umts, wlan, hetnet, wire };
+enum class link_kind : std::uint8_t { ofdm, umts, wlan, hetnet, trace, wire };
 
 struct wlan_path_config {
     wlan::wlan_config cell;
@@ -46,6 +47,18 @@ struct wlan_path_config {
     bool errors_up = true, errors_down = true;  // whether frames in that direction have errors
     int errors_station = 0;  // number of the station on whose last hop alone are errors; 0: all
     packet_model::wired_config to_base, from_base;
+};
+
+// Files of a recorded network; empty: none, or for the uplink that of the downlink.
+struct trace_path_config {
+    struct direction {
+        std::string file, light_file;
+        int queue_packets = 0;
+        queue_config queue;
+    };
+    direction down, up;
+    double delay_ms = 0;
+    std::uint64_t seed = 1;
 };
 
 struct emulator_config {
@@ -58,6 +71,7 @@ struct emulator_config {
     extension::link_rules_config rules;  // of the OFDM cell
     wlan_path_config wlan;
     hetnet::handover_config handover;
+    trace_path_config recorded;
     // Injected delay of acknowledgements on their way to the terminals, and to the server.
     delay_injection_config delay_down, delay_up;
     channel_config channel;

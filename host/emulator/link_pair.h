@@ -52,6 +52,7 @@ public:
 
 std::unique_ptr<link_pair> make_umts_links(const emulator_config& config);
 std::unique_ptr<link_pair> make_hetnet_path(const emulator_config& config);
+std::unique_ptr<link_pair> make_trace_path(const emulator_config& config);
 std::unique_ptr<link_pair> make_wlan_path(const emulator_config& config);
 
 // Makes the links for link.kind, which is not ofdm.

@@ -103,12 +103,13 @@ void link_process::follow_packets() {
 // where the link has one.
 bool link_process::of_the_link(const std::string& key) const {
     const bool wlan = config.kind == link_kind::wlan, umts = config.kind == link_kind::umts;
-    const bool hetnet = config.kind == link_kind::hetnet;
+    const bool hetnet = config.kind == link_kind::hetnet, trace = config.kind == link_kind::trace;
     if (starts_with_any(key, {"telemetry.", "delay_injection."})) return true;
-    if (starts_with_any(key, {"to_base.", "from_base."})) return !umts && !hetnet;
+    if (starts_with_any(key, {"to_base.", "from_base."})) return !umts && !hetnet && !trace;
     if (key == config::name::channel_snr_db || key == config::name::channel_speed_kmh) return wlan;
     return (wlan && key.starts_with("wlan.")) || (umts && key.starts_with("umts.")) ||
-           (hetnet && key.starts_with("hetnet."));
+           (hetnet && key.starts_with("hetnet.")) ||
+           (trace && starts_with_any(key, {"trace.", "link.queue", "uplink.queue"}));
 }
 
 bool link_process::configure(const std::string& yaml, station asked) {

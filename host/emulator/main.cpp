@@ -13,6 +13,7 @@
 #include "emulator/delayed_path.h"
 #include "emulator/emulator_process.h"
 #include "emulator/generator.h"
+#include "emulator/link_pair.h"
 #include "emulator/path_run_program.h"
 #include "emulator/virtual_run.h"
 #include "os/realtime.h"
@@ -36,6 +37,7 @@ void check_channel(config::settings& settings) {
     const sample_model::distinct_streams streams;
     const emulator_config config = translate(settings);
     extension::check_files(config.rules);
+    if (config.kind == link_kind::trace) make_links(config);  // it reads its files
     if (config.kind != link_kind::ofdm) return;
     cell_path path(config);
     // The user's own code runs as who the process of a run becomes.

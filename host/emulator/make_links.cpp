@@ -34,6 +34,8 @@ std::unique_ptr<link_pair> make_links(const emulator_config& config) {
             return make_wlan_path(config);
         case link_kind::hetnet:
             return make_hetnet_path(config);
+        case link_kind::trace:
+            return make_trace_path(config);
         default:
             return std::make_unique<wire>(config);
     }

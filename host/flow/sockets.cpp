@@ -18,6 +18,7 @@
 namespace wip::flow {
 namespace {
 
+constexpr const char* control_of_both_ends = "dctcp";
 constexpr int usual_read = 1 << 17, long_read = 1 << 30;
 constexpr int backlog = 64;
 constexpr long again_us = 100000;
@@ -98,6 +99,9 @@ int sockets::listening(int type) const {
     const int one = 1;
     ::setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (type == SOCK_STREAM) with_window(s);  // what comes of it begins with it
+    // DCTCP asks for ECN with a SYN that has ECT(0) itself. Linux grants that only where the
+    // listener has DCTCP, too, and the receiver's acknowledgements are DCTCP's then.
+    if (type == SOCK_STREAM && flow_.congestion_control == control_of_both_ends) set_control(s);
     if (s < 0 || ::bind(s, reinterpret_cast<const sockaddr*>(&a), sizeof a) != 0 ||
         (type == SOCK_STREAM && ::listen(s, backlog) != 0))
         give_up("listen");
@@ -125,13 +129,17 @@ ssize_t sockets::take(int s) const { return taken(s, usual_read, 0); }
 
 ssize_t sockets::take_until_woken(int s) const { return taken(s, long_read, MSG_WAITALL); }
 
-int sockets::to_connect() const {
-    const int s = with_buffers(::socket(AF_INET, SOCK_STREAM, 0));
-    if (s < 0) give_up("socket");
+void sockets::set_control(int s) const {
     const std::string& control = flow_.congestion_control;
     if (!control.empty() && ::setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, control.data(),
                                          static_cast<socklen_t>(control.size())) != 0)
         give_up(control);
+}
+
+int sockets::to_connect() const {
+    const int s = with_buffers(::socket(AF_INET, SOCK_STREAM, 0));
+    if (s < 0) give_up("socket");
+    set_control(s);
     return s;
 }
 

@@ -40,6 +40,7 @@ private:
     const flow& flow_;
 
     int with_buffers(int s) const;
+    void set_control(int s) const;
     int with_window(int s) const;
     ssize_t taken(int s, std::size_t most, int flags) const;
 };

@@ -24,6 +24,10 @@ void sdu_journal::entered(std::uint64_t id, std::int64_t now_ns) {
     if (entry* e = find(id)) e->entered_ns = now_ns;
 }
 
+void sdu_journal::queued(std::uint64_t id, std::int64_t sojourn_ns, bool marked) {
+    if (entry* e = find(id)) e->sojourn_ns = sojourn_ns, e->marked = marked;
+}
+
 void sdu_journal::placed(std::uint64_t id, std::int64_t first_sn, std::int64_t last_sn,
                          std::int64_t now_ns) {
     if (entry* e = find(id)) {
@@ -60,6 +64,8 @@ void sdu_journal::left(std::uint64_t id, std::int64_t now_ns, const char* droppe
     r.wired_ns = r.arrived_ns - e->offered_ns + behind_ns;
     r.left_ns = now_ns;
     r.dropped = dropped;
+    r.sojourn_ns = e->sojourn_ns;
+    r.marked = e->marked;
     // Each limit lies behind the one before it and not behind the end.
     std::int64_t limit = r.arrived_ns;
     const auto part_until = [&](std::int64_t ns) {

@@ -35,6 +35,8 @@ public:
     // An SDU was offered. Called in the order of the ids, which have no gaps.
     void offered(std::uint64_t id, std::span<const std::uint8_t> packet, std::int64_t now_ns);
     void entered(std::uint64_t id, std::int64_t now_ns);  // the RLC, the access point's queue
+    // It has left a queue with a discipline.
+    void queued(std::uint64_t id, std::int64_t sojourn_ns, bool marked);
     // Its last PDU is being made, in the interval that begins now, or has left that queue.
     void placed(std::uint64_t id, std::int64_t first_sn, std::int64_t last_sn, std::int64_t now_ns);
     // A relay has sent a further PDU of the SDU, its last so far.
@@ -51,7 +53,8 @@ private:
         flow_fields flow;
         std::int64_t offered_ns = 0, entered_ns = -1, first_ns = -1;  // first in the queue
         std::int64_t first_sn = -1, last_sn = -1;
-        bool done = false;
+        std::int64_t sojourn_ns = 0;
+        bool marked = false, done = false;
     };
     struct pdu {
         std::int64_t start_ns = -1, end_ns = -1, there_ns = -1;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cell/emulated_cell.h"
+#include "delivery/delivery_link.h"
 #include "handover/handover.h"
 #include "packet/attempt_models.h"
 #include "packet/uplink_link.h"
@@ -101,6 +102,20 @@ std::shared_ptr<hetnet::handover> make_moving_terminal(hetnet::buffering keep) {
         return std::make_unique<packet_model::wired_link>(
             packet_model::wired_config{.loss = 0.02, .queue_packets = 30}, purpose++);
     });
+}
+
+// Opportunities of 5 Mbit/s with an outage, a base delay that moves, and trains.
+made_link make_recorded(bool light, queue_kind queue = queue_kind::drop_tail) {
+    delivery::delivery_config c;
+    c.trace = delivery::read_delivery_trace("2\n4\n6\n6\n9\n11\n14\n16\n40\n");
+    if (light)
+        c.trace.trains =
+            delivery::read_delivery_trace("0 5 0 0 1 2\n70 15.5 0 1\n90 2\n200 5 0\n").trains;
+    c.loss = 0.02;
+    c.delay_ms = 3;
+    c.queue_packets = 8;
+    c.queue = managed(queue);
+    return own(std::make_shared<delivery::delivery_link>(c, false));
 }
 
 struct kind {
@@ -274,6 +289,19 @@ const std::vector<kind> kinds{
      [] {
          auto l = make_moving_terminal(hetnet::buffering::full);
          return made_link{l, &l->uplink()};
+     }},
+    {"recorded", 3, [] { return make_recorded(false); }},
+    {"recorded_with_light_load", 3, [] { return make_recorded(true); }},
+    {"recorded_under_codel", 3, [] { return make_recorded(true, queue_kind::codel); }},
+    {"recorded_under_fq_codel", 3, [] { return make_recorded(false, queue_kind::fq_codel); }, true,
+     false},
+    {"throttled", 3,
+     [] {
+         delivery::delivery_config c;
+         c.rate_kbps = 900;
+         c.delay_ms = 50;
+         c.queue_packets = 6;
+         return own(std::make_shared<delivery::delivery_link>(c, false));
      }},
     // A packet that is no acknowledgement passes at once; held ones: test_delay_injection.cpp.
     {"delay_injection", 3, [] { return own(std::make_shared<delay_injection>(static_delay)); },

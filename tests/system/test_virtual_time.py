@@ -30,6 +30,22 @@ from virtual_support import (
 )
 
 
+def flags_of_syns(capture):
+    """The flags of all TCP segments with SYN, of a pcap file of IPv4 packets."""
+    found, at = set(), 24
+    while at < len(capture):
+        _, _, length, _ = struct.unpack_from("<IIII", capture, at)
+        packet = capture[at + 16 : at + 16 + length]
+        at += 16 + length
+        tcp = packet[4 * (packet[0] & 15) :]
+        if packet[9] == 6 and tcp[13] & 0x02:
+            found.add(tcp[13])
+    return found
+
+
+TRACES = pathlib.Path(__file__).resolve().parents[1] / "vectors/delivery"
+
+
 @unittest.skipUnless(
     HAS_KERNEL, f"no Linux kernel for virtual time in {BUILD}: ./openwip setup --virtual-time"
 )
@@ -117,6 +133,35 @@ class Runs(unittest.TestCase):
                 sent_ms.append(1e3 * (seconds - virtual.START_S) + 1e-6 * ns)
         self.assertEqual([round(at, 3) for at in sent_ms], [0.001, 50.001])
 
+    def test_a_sender_that_asks_for_ecn_is_marked_instead_of_losing_packets(self):
+        """Linux accepts ECN (net.ipv4.tcp_ecn is 2) and asks for it with 1; DCTCP always asks."""
+        asks, plain = {"net/ipv4/tcp_ecn": "1"}, {}
+        syn, syn_ack, ece, cwr = 0x02, 0x12, 0x40, 0x80
+        for control, sysctls, flags in (
+            ("cubic", plain, {syn, syn_ack}),
+            ("cubic", asks, {syn | ece | cwr, syn_ack | ece}),
+            ("bbr", asks, {syn | ece | cwr, syn_ack | ece}),
+            ("dctcp", plain, {syn | ece | cwr, syn_ack | ece}),
+        ):
+            with self.subTest(control, sysctls=sysctls), tempfile.TemporaryDirectory() as folder:
+                packets = pathlib.Path(folder, "packets.pcap")
+                bulk = flows.flow("bulk", 0, 1, start_s=1, seconds=2, congestion_control=control)
+                report = run(
+                    virtual.Plan([bulk], sysctls),
+                    packets,
+                    channel__model="static",
+                    link__queue="dualpi2",
+                )
+                self.assertEqual(flags_of_syns(packets.read_bytes()), flags)
+                down = report["packets"]["downlink"]
+                lost = sum(down["dropped"].values())
+                if flags == {syn, syn_ack}:
+                    self.assertEqual(down["marked"], 0)
+                    self.assertGreater(lost, 10)
+                else:
+                    self.assertGreater(down["marked"], 10)
+                    self.assertLess(lost, down["marked"])
+
     def test_every_link_carries_it_and_the_same_seed_gives_the_same_packets(self):
         bearer = {"link.kind": "umts", "umts.errors": 0.1}
         wlan = {
@@ -129,11 +174,18 @@ class Runs(unittest.TestCase):
             [flows.flow("bulk", 2, 0, start_s=1, seconds=SECONDS, congestion_control="cubic")]
         )
         moving = {"link.kind": "hetnet", "hetnet.plan": "2s@UMTS", "hetnet.delay_s": 0.5}
+        recorded_network = {
+            "link.kind": "trace",
+            "trace.file": str(TRACES / "mahimahi.trace"),
+            "trace.light_file": str(TRACES / "cellreplay-light"),
+            "link.queue": "codel",
+        }
         for link, traffic, limit_bps in (
             (bearer, None, 384e3),
             (bearer | {"umts.profile": "lundsten-64"}, None, 64e3),
             (wlan, up, 5e6),
             (moving, None, 1000e3),
+            (recorded_network, None, 2.4e6),
         ):
             with self.subTest(link), tempfile.TemporaryDirectory() as folder:
                 packets, recorded = (
@@ -157,6 +209,17 @@ class Runs(unittest.TestCase):
                     if link is moving:
                         self.assertEqual(report["mobility"]["handovers"], 1)
                         self.assertEqual(report["mobility"]["handing_over_s"], 0.5)
+                    elif link is recorded_network:
+                        rate = report["recorded"]["down"]["mean_rate_bps"]
+                        self.assertGreater(rate, 2e6)
+                        self.assertEqual(
+                            report["capacity"]["how"][0][:40],
+                            "payload = profile = the mean rate of the",
+                        )
+                        self.assertGreater(
+                            report["tcp"]["goodput_bps"],
+                            0.6 * report["capacity"]["tcp_payload_bps"],
+                        )
                     elif link is wlan:
                         self.assertGreater(report["emulator"]["delay_injection"]["held"], 0)
                         self.assertGreater(report["emulator"]["wlan"][2]["failed"], 0)

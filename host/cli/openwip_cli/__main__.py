@@ -67,6 +67,7 @@ COMMANDS = {
     "command-lines": "command_lines",
     "supervise": "runs.supervise",
     "read-record": "records.contents_process",
+    "read-arrays": "channel.arrays_process",
     "judge": "measure.verdict_monitor",
     "forward": "cell.remote",
     "replay-radio": "runs.replay_radio",

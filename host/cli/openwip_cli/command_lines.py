@@ -35,6 +35,7 @@ INTERNAL = (
     "command-lines",
     "supervise",
     "read-record",
+    "read-arrays",
     "judge",
     "forward",
     "replay-radio",

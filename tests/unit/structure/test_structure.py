@@ -76,6 +76,7 @@ ALLOWED = {
     "mac/link": MAC,
     "mac/wlan": {"types", "port", "journal"},
     "mac/handover": {"types", "port", "wire", "journal"},
+    "mac/delivery": {"types", "port", "queue", "journal"},
     # Another link behind the packet port.
     "mac/umts": {"types", "port", "wire", "journal"},
     "channels/sample": {"types"},
@@ -120,6 +121,7 @@ ALLOWED = {
             "extension",
             "umts",
             "handover",
+            "delivery",
             "packet",
             "profiles",
             "relay",

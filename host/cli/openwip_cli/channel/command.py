@@ -18,8 +18,8 @@ from ..machine.confined import printable
 from ..machine.places import Places, operand, version
 from ..settings import table
 from ..settings.command_line import Parser, run_command
-from ..settings.kinds import Real, number_of
-from . import resampled
+from ..settings.kinds import Integer, Numbers, Real, number_of
+from . import resampled, satellite_pass
 
 USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 
@@ -27,8 +27,10 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
   render NAME -o FILE.h5       make a trace from a channel definition (render --help)
   info FILE.h5 [--json[=FILE]] check a trace and say what it is
   plot FILE.h5 -o FILE.png     plot a trace: heat map, fading spectrum, distribution, level
-  import FILE -o FILE.h5       make a trace from a log of SNRs in dB: CSV of any dialect, JSON lines
+  import FILE -o FILE.h5       make a trace from a log of SNRs in dB: CSV of any dialect, JSON lines,
+                               MATLAB, NumPy, HDF5; or from the channel response of a ray tracer
   export FILE.h5 --csv|--mahimahi|--kaunet FILE
+  pass -o FILE.csv             delay and Doppler shift of a satellite's pass (pass --help)
   record -o FILE.h5            record a trace in a running cell (demo or emulate --keep)
 
 openwip channel COMMAND --help says more."""
@@ -273,6 +275,27 @@ def import_log(arguments: list[str], places: Places) -> int:
             " the SNR in dB linearly in time (db), or the row before (hold)"
         ),
     )
+    p.add_argument(
+        "--variable",
+        metavar="NAME",
+        help=(
+            "name of the array of SNRs in a MATLAB, HDF5 or NumPy file (default: the one called"
+            " snr_db, snr, sinr_db or sinr, or the only one)"
+        ),
+    )
+    p.value(
+        "--snr",
+        Real(-60, 80),
+        default=None,
+        help="mean SNR of a channel response: complex gains and delays of paths (default 16)",
+    )
+    p.value(
+        "--pick",
+        Numbers(Integer(0, 10000), 8),
+        default=None,
+        help="antennas and stations of a channel response that has several: a number from 0 for"
+        " each dimension in front of paths and snapshots, separated by commas",
+    )
     p.add_argument("--speed-kmh", type=float, default=0)
     p.add_argument("--carrier-hz", type=float, default=0)
     p.add_argument(
@@ -285,26 +308,32 @@ def import_log(arguments: list[str], places: Places) -> int:
     given = p.parse_args(arguments)
     given.output = outputs.checked("-o", given.output, given.file)
     resampled.check_rate(given.rate)
-    from . import logs
+    from . import opened
 
-    log = logs.Log(given.file)
-    found = resampled.Summary()
-    for block in resampled.rows(log, given.rate, given.interpolation):
-        found.add(block)
-    mean = found.mean_db
-    prediction = (
-        {"horizon": given.horizon, "method": "nmse", "nmse": found.nmse} if log.predicted else None
-    )
-    about = {
-        "channel": given.channel,
-        "mean_snr": mean,
-        "speed_kmh": given.speed_kmh,
-        "carrier_hz": given.carrier_hz,
-    }
-    definition = f"name: {given.channel}\nsource: imported from {pathlib.Path(given.file).name}\n"
-    with writing(places, given.output, about, definition, prediction) as write:
-        for block in resampled.rows(log, given.rate, given.interpolation):
-            write(block)
+    asked = opened.Asked(given.variable, given.snr, given.rate, tuple(given.pick or ()))
+    with contextlib.closing(opened.opened_log(given.file, asked)) as log:
+        rate = None if log.by_slots else given.rate
+        found = resampled.Summary()
+        for block in resampled.rows(log, rate, given.interpolation):
+            found.add(block)
+        mean = found.mean_db
+        prediction = (
+            {"horizon": given.horizon, "method": "nmse", "nmse": found.nmse}
+            if log.predicted
+            else None
+        )
+        about = {
+            "channel": given.channel,
+            "mean_snr": mean,
+            "speed_kmh": given.speed_kmh,
+            "carrier_hz": given.carrier_hz,
+        }
+        definition = (
+            f"name: {given.channel}\nsource: imported from {pathlib.Path(given.file).name}\n"
+        )
+        with writing(places, given.output, about, definition, prediction) as write:
+            for block in resampled.rows(log, rate, given.interpolation):
+                write(block)
     print(summary(describe(places, given.output)))
     return 0
 
@@ -435,6 +464,7 @@ COMMANDS = {
     "import": import_log,
     "export": export,
     "record": record,
+    "pass": satellite_pass.main,
 }
 
 

@@ -15,7 +15,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy
 
@@ -43,9 +43,7 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 NOT_TEXT = (
-    (b"PAR1", "a Parquet file", "the same as CSV (pandas: to_csv)"),
-    (b"MATLAB ", "a MATLAB file", "the same as CSV (MATLAB: writematrix)"),
-    (b"\x89HDF\r\n\x1a\n", "an HDF5 file (or MATLAB 7.3)", "the same as CSV"),
+    (b"PAR1", "a Parquet file", "the same as CSV (pandas: read_parquet and to_csv)"),
     (b"PK\x03\x04", "a ZIP archive (or a spreadsheet)", "the same as CSV"),
 )
 VALID = f"valid: rows of {BINS} SNRs in dB, {2 * BINS} with predictions, or one for all bins"
@@ -68,8 +66,36 @@ class Rows(NamedTuple):
     snr: Any  # float32, rows x 25 or 50
 
 
+def out_of_range(table: Any) -> int | None:
+    """The first row with a value that is no SNR."""
+    good = ((table >= LOWEST_DB) & (table <= HIGHEST_DB)).all(axis=1)  # NaN is neither
+    return None if good.all() else int(numpy.flatnonzero(~good)[0])
+
+
+class Source(Protocol):
+    """A log of any form. `timed`: each of its rows has its time; `predicted`: rows of SNRs and
+    predictions; `by_slots`: a row for each slot, whatever the rate of the file."""
+
+    file: str
+    by_slots: bool
+
+    @property
+    def timed(self) -> bool: ...
+
+    @property
+    def predicted(self) -> bool: ...
+
+    def blocks(self) -> Iterator[Rows]:
+        """All rows, from the beginning."""
+
+    def close(self) -> None:
+        """It is read no more."""
+
+
 class Log:
     """A file. `timed`: each of its rows has its time."""
+
+    by_slots = False
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -80,7 +106,7 @@ class Log:
             raise BadInput(f"{file}: cannot be read: {e.strerror}") from None
         for magic, kind, instead in NOT_TEXT:
             if head.startswith(magic):
-                raise BadInput(f"{file}: is {kind}; valid: {instead}, or JSON lines")
+                raise BadInput(f"{file}: is {kind}; valid: {instead}, JSON lines, MATLAB or NumPy")
         self.encoding = next((name for mark, name in MARKS if head.startswith(mark)), "utf-8")
         self.dialect = self._dialect(head)
 
@@ -91,6 +117,9 @@ class Log:
     @property
     def predicted(self) -> bool:
         return self.dialect.width == 2 * BINS
+
+    def close(self) -> None:
+        pass
 
     def _wrong(self, line: int, why: str) -> BadInput:
         return BadInput(f"{self.file}: line {line} {why}")
@@ -270,10 +299,10 @@ class Log:
             pairs = [self._row(number, line) for number, line in lines]
             times = numpy.array([t for t, _ in pairs]) if self.timed else None
             table = numpy.array([values for _, values in pairs], dtype="f4")
-        good = ((table >= LOWEST_DB) & (table <= HIGHEST_DB)).all(axis=1)  # NaN is neither
-        if not good.all():
+        bad = out_of_range(table)
+        if bad is not None:
             raise BadInput(
-                f"{self.file}: line {lines[int(numpy.flatnonzero(~good)[0])][0]}: valid are SNRs of"
+                f"{self.file}: line {lines[bad][0]}: valid are SNRs of"
                 f" {LOWEST_DB} to {HIGHEST_DB} dB"
             )
         if table.shape[1] == 1:

@@ -11,7 +11,7 @@ import numpy
 from ..air import BINS, SLOTS_PER_SECOND
 from ..errors import BadInput
 from ..figures.prediction import linear
-from .logs import Log, Rows
+from .logs import Rows, Source
 
 # linear: linear SNR, linear in time; db: dB, linear in time; hold: the row before
 RULES = ("linear", "db", "hold")
@@ -25,7 +25,7 @@ def check_rate(rate: float | None) -> None:
         raise BadInput(f"--rate {rate:g}: valid is more than 0, to {HIGHEST_RATE:g} rows a second")
 
 
-def rows(log: Log, rate: float | None, rule: str) -> Iterator[Any]:
+def rows(log: Source, rate: float | None, rule: str) -> Iterator[Any]:
     """Blocks of float32 rows of dB, a row for every slot. `rate`: rows a second; None: what the
     log's times say, or a row for every slot."""
     check_rate(rate)
@@ -41,14 +41,14 @@ def rows(log: Log, rate: float | None, rule: str) -> Iterator[Any]:
     yield from _between(log, _at_times(log, rate), rule)
 
 
-def _too_long(log: Log, seconds: float) -> BadInput:
+def _too_long(log: Source, seconds: float) -> BadInput:
     return BadInput(
         f"{log.file}: its rows last {seconds:.6g} s; valid: up to {LONGEST_S} s (a week), with the"
         " right --rate or times"
     )
 
 
-def _at_times(log: Log, rate: float | None) -> Iterator[Rows]:
+def _at_times(log: Source, rate: float | None) -> Iterator[Rows]:
     """The rows with times that begin at 0."""
     begin, done, last = None, 0, -math.inf
     for times, snr in log.blocks():
@@ -77,7 +77,7 @@ def _at_slots(times: Any) -> Any:
     return numpy.where(abs(slots - near) < 0.01, near, slots) / SLOTS_PER_SECOND
 
 
-def _between(log: Log, blocks: Iterator[Rows], rule: str) -> Iterator[Any]:
+def _between(log: Source, blocks: Iterator[Rows], rule: str) -> Iterator[Any]:
     slot, many = 0, 0
     held_times, held = numpy.zeros(0), numpy.zeros((0, 0), "f4")
     for times, snr in blocks:

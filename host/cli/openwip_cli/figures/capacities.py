@@ -107,8 +107,14 @@ def capacity_of(scenario: Any, link: Link, mss: int, base: MacStatus) -> Capacit
     """`base`: the base station's status."""
     if base.bearer.rate_bps:
         return bearer_capacity(base.bearer.rate_bps, mss, len(base.users))
-    if base.HasField("mobility"):
-        return mobile_capacity(link["line_bps"], mss)
+    if base.HasField("mobility") or base.HasField("recorded"):
+        return line_capacity(
+            link["line_bps"],
+            mss,
+            "the mean rate of the networks where the terminal was meanwhile, 0 during handovers"
+            if base.HasField("mobility")
+            else "the mean rate of the recorded network, 0: it has no limit",
+        )
     if scenario.values.get("link.kind") == "wlan":
         return wlan_capacity(
             float(scenario["wlan.rate_mbps"]),
@@ -143,17 +149,16 @@ def bearer_capacity(rate_bps: float, mss: int, users: int) -> Capacity:
     }
 
 
-def mobile_capacity(rate_bps: float, mss: int) -> Capacity:
-    """The same of a terminal that moves between networks: the mean rate of the lines."""
+def line_capacity(rate_bps: float, mss: int, what: str) -> Capacity:
+    """The same of a link whose rate is told: the mean rate; `what` it is the rate of."""
     return {
         "payload_bps": rate_bps,
         "profile_bps": rate_bps,
         "tcp_payload_bps": rate_bps * mss / MTU,
         "bits_per_symbol": 0.0,
         "how": [
-            "payload = profile = the mean rate of the networks where the terminal was meanwhile, 0"
-            f" during handovers; TCP payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP"
-            " headers a packet)"
+            f"payload = profile = {what}; TCP payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP"
+            " and TCP headers a packet)"
         ],
     }
 

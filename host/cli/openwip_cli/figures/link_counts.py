@@ -21,6 +21,12 @@ def counts_of(message: "Message", *prefixes: str) -> dict[str, Any]:
     }
 
 
+def line_bits(status: MacStatus) -> float:
+    """What the line could have carried since the start, where the link tells its rate."""
+    rate = status.mobility.mean_rate_bps + status.recorded.mean_rate_bps
+    return float(rate * status.slot)
+
+
 def link_interval(before: MacStatus, after: MacStatus) -> Link:
     """Differences of two base-station statuses."""
     a, b = before.base, after.base
@@ -33,7 +39,7 @@ def link_interval(before: MacStatus, after: MacStatus) -> Link:
 
     bits = b.payload_bits_acknowledged - a.payload_bits_acknowledged
     slots = max(1, after.slot - before.slot)
-    line = after.mobility.mean_rate_bps * after.slot - before.mobility.mean_rate_bps * before.slot
+    line = line_bits(after) - line_bits(before)
     return {
         "goodput_bps": bits / seconds if seconds > 0 else 0.0,
         "seconds": seconds,

@@ -106,6 +106,18 @@ def mobility_lines(m: dict[str, Any]) -> list[str]:
     ]
 
 
+def recorded_lines(ways: dict[str, Any]) -> list[str]:
+    """`ways`: of emulate.recorded_report()."""
+    rates = {
+        name: rate(way["mean_rate_bps"]) if way["mean_rate_bps"] else "no limit"
+        for name, way in ways.items()
+    }
+    return [
+        f"  recorded     mean rate {rates['down']} down, {rates['up']} up; base delay at the end"
+        f" {ways['down']['base_delay_ms']:.1f} ms down, {ways['up']['base_delay_ms']:.1f} ms up"
+    ]
+
+
 def emulator_lines(r: dict[str, Any]) -> list[str]:
     e, late = r["emulator"], r["emulator"].get("release_us")
     d, lines = e.get("delay_injection"), []
@@ -122,6 +134,8 @@ def emulator_lines(r: dict[str, Any]) -> list[str]:
         if r.get("bearer")
         else mobility_lines(r["mobility"])
         if r.get("mobility")
+        else recorded_lines(r["recorded"])
+        if r.get("recorded")
         else (
             []
             if e.get("wlan")

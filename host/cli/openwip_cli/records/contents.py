@@ -7,7 +7,6 @@ A record holds its data itself, as our writer writes it. Links of other kinds, e
 virtual data sets and filters that the writer does not use are refused by name before data are read,
 and so is whatever claims more than the bytes of the file can hold."""
 
-import codecs
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -16,27 +15,15 @@ from typing import Any
 import h5py
 import numpy
 
-from ..machine import confined
+from ..machine import confined, hdf5
 from ..machine.confined import Wrong, printable
 from .record_storage import View
 
 MOST_TABLES, MOST_COLUMNS = 2000, 100_000
 DEEPEST_TABLE = 6  # names between the root and a column's table
-LONGEST_NAME = 200
 WIDEST = 1 << 14  # numbers of a row
 MOST_TEXTS = 1 << 20
-DEFLATE_RATIO = 1032  # bytes that deflate can make of one byte
-FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
 TYPES = {"<f4", "<f8", "|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8"}
-# Loads what Python and NumPy load when they first need it: nothing can be opened later.
-LOADED = (
-    [str(numpy.dtype([("a", kind)])) for kind in ("S1", "U1", "O", "?", "<f4")],
-    [codecs.lookup(c) for c in ("ascii", "latin-1", "unicode_escape")],
-)
-KINDS = {
-    h5py.h5l.TYPE_SOFT: "a link to another name",
-    h5py.h5l.TYPE_EXTERNAL: "a link to another file",
-}
 COUNTS = ("received", "lost", "restarts", "misshapen")  # attributes of a table
 STATE = ("complete", "last_slot", "last_wall_ns", "strings_dropped")  # attributes of the root
 
@@ -53,20 +40,7 @@ class Contents:
 
     def _names(self, group: h5py.Group) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
         """The objects of a group by their names, none of them elsewhere."""
-        links = group.id.links
-        for number, name in enumerate(group):
-            if number > MOST_COLUMNS:
-                raise Wrong(f"has more than {MOST_COLUMNS} names in {printable(group.name)}")
-            where = f"{group.name.rstrip('/')}/{name}"
-            if len(name) > LONGEST_NAME or not name.isprintable() or not name.isascii():
-                raise Wrong(f"has a name that is no name of ours: {printable(where)}")
-            kind = links.get_info(name.encode()).type
-            if kind != h5py.h5l.TYPE_HARD:
-                raise Wrong(f"has {KINDS.get(kind, 'a link of an unknown kind')} at {where}")
-            found = group[name]
-            if not isinstance(found, (h5py.Group, h5py.Dataset)):
-                raise Wrong(f"has neither a group nor a data set at {where}")
-            yield name, found
+        yield from hdf5.objects_of(group, MOST_COLUMNS)
 
     def _get(self, group: h5py.Group, name: str) -> Any:
         return next((found for n, found in self._names(group) if n == name), None)
@@ -74,21 +48,7 @@ class Contents:
     def _checked(self, dataset: h5py.Dataset) -> h5py.Dataset:
         """A data set whose data are in this file, and no more than can be in it."""
         where = dataset.name
-        created = dataset.id.get_create_plist()
-        if created.get_layout() == h5py.h5d.VIRTUAL:
-            raise Wrong(f"has a virtual data set at {where}, whose data are in other files")
-        if created.get_external_count() > 0:
-            raise Wrong(
-                f"has a data set at {where} whose data are in another file (external storage)"
-            )
-        for n in range(created.get_nfilters()):
-            code, _, _, name = created.get_filter(n)
-            if code not in FILTERS:
-                raise Wrong(
-                    f"has a data set at {where} with the filter {code}"
-                    f" ({printable(name.decode(errors='replace'))}), not deflate, shuffle or"
-                    " fletcher32"
-                )
+        created = hdf5.refuse_elsewhere(dataset)
         if not 1 <= len(dataset.shape or ()) <= 2 or not all(
             0 < n <= WIDEST for n in dataset.shape[1:]
         ):
@@ -96,24 +56,8 @@ class Contents:
                 f"has a data set at {where} of the shape {printable(str(dataset.shape))}, not rows,"
                 f" or rows of up to {WIDEST}"
             )
-        stored = dataset.id.get_storage_size()
-        self.stored += stored
-        chunk = int(
-            numpy.prod(
-                created.get_chunk() if created.get_layout() == h5py.h5d.CHUNKED else (0,),
-                dtype="u8",
-            )
-        )
-        each = dataset.dtype.itemsize
-        if (
-            self.stored > self.size
-            or chunk * each > DEFLATE_RATIO * self.size
-            or dataset.size * each > DEFLATE_RATIO * stored
-        ):
-            raise Wrong(
-                f"has a data set at {where} of {dataset.size} entries, which are not in the"
-                f" {self.size} bytes of the file"
-            )
+        self.stored += dataset.id.get_storage_size()
+        hdf5.refuse_too_large(dataset, created, self.stored, self.size)
         return dataset
 
     def _column(self, dataset: h5py.Dataset) -> dict[str, Any]:

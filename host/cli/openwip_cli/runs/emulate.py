@@ -288,6 +288,7 @@ class EmulatorRun(MeasuredRun):
                 ),
                 "bearer": bearer_report(base, terminal),
                 "mobility": mobility_report(base, terminal),
+                "recorded": recorded_report(base, terminal),
                 "split_tcp": getattr(self.cell, "found", None),
                 "users": users_of(base, terminal),
                 "effective": {"emulator": base.effective_yaml},
@@ -342,6 +343,19 @@ def mobility_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any
             "down": said.mean_rate_bps,
             "up": terminal.mobility.mean_rate_bps,
         },
+    }
+
+
+def recorded_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] | None:
+    """The network that is played from a record; nothing: the link is no such one."""
+    if not base.HasField("recorded"):
+        return None
+    return {
+        name: {
+            "mean_rate_bps": end.recorded.mean_rate_bps,
+            "base_delay_ms": end.recorded.base_delay_ms,
+        }
+        for name, end in (("down", base), ("up", terminal))
     }
 
 

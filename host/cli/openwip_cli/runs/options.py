@@ -450,9 +450,9 @@ def parse_emulate(arguments: list[str]) -> Options:
                     f"{s.flag} is given with --link umts, which has a wired network only"
                     " before a controller; valid: with --split-tcp"
                 )
-            if s.key.startswith("wired.") and kind == "hetnet":
+            if s.key.startswith("wired.") and kind in ("hetnet", "trace"):
                 raise BadInput(
-                    f"{s.flag} is given with --link hetnet, whose networks reach to the server;"
+                    f"{s.flag} is given with --link {kind}, whose networks reach to the server;"
                     " valid:"
                     " with another --link"
                 )

@@ -194,6 +194,7 @@ class FlowsRun(emulate.WithoutClock):
             "changes": [],
             "bearer": emulate.bearer_report(self.base, self.terminal),
             "mobility": emulate.mobility_report(self.base, self.terminal),
+            "recorded": emulate.recorded_report(self.base, self.terminal),
         }
 
 

@@ -13,7 +13,7 @@ SETTINGS = settings_of(NAME)
 
 def of_another_link(key: str, kind: str) -> bool:
     """True for settings that a cell with this kind of link does not look at."""
-    return key.partition(".")[0] in {"umts", "wlan", "hetnet"} - {kind}
+    return key.partition(".")[0] in {"umts", "wlan", "hetnet", "trace"} - {kind}
 
 
 def scenario_of(values: dict[str, Any]) -> Scenario:

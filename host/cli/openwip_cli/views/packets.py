@@ -124,7 +124,7 @@ def refuse_without_bearer(given: argparse.Namespace, cell: Cell) -> None:
     kind = link_settings(
         control.Control(cell.endpoint("base.control")).status(3.0).effective_yaml
     ).get("kind", "ofdm")
-    valid = ("umts", "hetnet") if given.pdu is None else ("umts",)
+    valid = ("umts", "hetnet", "trace") if given.pdu is None else ("umts",)
     if kind not in valid:
         raise BadInput(
             f"{asked}: the link of cell '{cell.name}' is {kind}; valid with emulate --link"
@@ -207,7 +207,7 @@ def main(arguments: list[str], _places: Places) -> int:
     p = Parser(
         "packets",
         "Where the time of each packet of a running cell went, packet by packet: of the downlink;"
-        " with --link umts and hetnet of both ways.",
+        " with --link umts, hetnet and trace of both ways.",
         "demo",
     )
     much = p.add_mutually_exclusive_group()
@@ -236,7 +236,7 @@ def main(arguments: list[str], _places: Places) -> int:
         Choice("down", "up", "both"),
         default="both",
         metavar="WAY",
-        help="direction of the packets: down, up (only with --link umts and hetnet), or both (default)",
+        help="direction of the packets: down, up (only with --link umts, hetnet and trace), or both (default)",
     )
     p.json("an object for each packet in a line, times in nanoseconds,")
     given = p.parse_args(arguments)
