@@ -83,6 +83,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--connection",
         Integer(1, 1000),
         default=1,
+        metavar="N",
         help="number of the connection by its amount of data, 1 for the largest (default 1)",
     )
     p.value(
