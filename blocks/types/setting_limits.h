@@ -86,6 +86,7 @@ inline constexpr setting_limits<double> umts_errors{0.0, 1.0, 0.0};
 inline constexpr setting_limits<double> umts_up_errors{0.0, 1.0, 0.0};
 inline constexpr setting_limits<double> umts_error_burst{1.0, 1000.0, 5.0};
 inline constexpr setting_limits<double> umts_up_error_burst{0.0, 1000.0, 0.0, 1.0};
+inline constexpr setting_limits<double> umts_again_ms{0.0, 60000.0, 60.0};
 inline constexpr setting_limits<int> umts_max_dat{1, 1000, 10};
 inline constexpr setting_limits<double> umts_discard_ms{1.0, 600000.0, 2000.0};
 inline constexpr setting_limits<double> umts_status_prohibit_ms{0.0, 10000.0, 100.0};

@@ -86,8 +86,9 @@ moments moments_of(const delay_profile& profile, double doppler_hz) {
     return m;
 }
 
-// (2s - s^2) A + s B = nmse E g^2, the smaller root.
-double error_share(const fading_config& c, double nmse) {
+// (2s - s^2) A + s B + b s^2 = nmse E g^2, the smaller root; b: square of the scattered power for a
+// plain prediction, otherwise 0.
+double error_share(const fading_config& c, double nmse, prediction_mean mean) {
     const double largest = gain_prediction::largest_nmse(c);
     check_range("prediction NMSE", nmse, 0, 0.5);
     if (nmse > largest)
@@ -97,7 +98,10 @@ double error_share(const fading_config& c, double nmse) {
     if (nmse == 0) return 0;
     const moments m = moments_of(c.channel.profile, motion_of(c).largest_doppler_hz());
     const double half = (2 * m.a + m.b) / 2;
-    return (half - std::sqrt(std::max(0.0, half * half - m.a * nmse * m.square()))) / m.a;
+    const double scattered = part_of(c.channel.profile, false).power;
+    const double square = (mean == prediction_mean::plain ? scattered * scattered : 0) - m.a;
+    const double wanted = nmse * m.square();
+    return wanted / (half + std::sqrt(std::max(0.0, half * half + square * wanted)));
 }
 
 }  // namespace
@@ -108,13 +112,13 @@ double gain_prediction::largest_nmse(const fading_config& c) {
 }
 
 gain_prediction::gain_prediction(const fading_config& c, double nmse, slot_count horizon,
-                                 const fading_channel* beside)
+                                 const fading_channel* beside, prediction_mean mean)
     : response_(c.channel.profile, motion_of(c).largest_doppler_hz()),
       taps_(c.channel.profile, motion_of(c), {rate, c.seed, c.purpose}),
       gain_(beside != nullptr ? beside->gain() : std::make_shared<slot_gain>(c)),
       horizon_(nmse == 0 ? slot_count(0) : horizon) {
     check_range("horizon_slots", static_cast<double>(horizon.value), 0, 64);
-    const double s = error_share(c, nmse);
+    const double s = error_share(c, nmse, mean);
     if (beside != nullptr) taps_.share_knots(beside->taps());
     if (s == 0) return;
     const part scattered = part_of(c.channel.profile, false),
@@ -127,7 +131,7 @@ gain_prediction::gain_prediction(const fading_config& c, double nmse, slot_count
         direct_.emplace(direct.profile, motion_of(c), stage_context{rate, c.seed, c.purpose});
         direct_gain_ = static_cast<float>(s * std::sqrt(direct.power));
     }
-    floor_ = static_cast<float>(s * scattered.power);
+    if (mean == prediction_mean::unbiased) floor_ = static_cast<float>(s * scattered.power);
 }
 
 void gain_prediction::predicted_snr(slot s, std::span<float, nof_bins> linear) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A prediction of given quality, made from the complex gains of the taps: unbiased, with the NMSE
+// A prediction of given quality, made from the complex gains of the taps: with the NMSE
 // that is asked for, E|g - g^|^2 / E g^2 of the SNR g of a bin.
 //
 // Tap p: a = d + x, d the direct path (it turns steadily: known), x scattered, Gaussian of power
@@ -9,13 +9,15 @@
 // moves and is spread like the channel, so the error of neighbouring slots and bins is alike, as
 // that of a predictor is.
 // The predicted SNR is the conditional mean, g^ = E[g | a^] = mean |H^|^2 over the bin and slot
-// + s sum P_p, hence E[g | g^] = g^: the switch tables ask for that.
+// + s sum P_p, hence E[g | g^] = g^: the switch tables ask for that. A plain prediction is
+// mean |H^|^2 alone, the power of the predicted gain, which is too low by s sum P_p on average.
 //
 // s from the NMSE. With R = sum_p P_p exp(j 2 pi df tau_p) J0(2 pi f dt), D the same for the direct
 // paths, and means over all pairs of elements of a bin and slot
 //   A = mean |R|^2, B = mean 2 Re D R*, C = mean |D|^2 - sum_p |d_p|^4:
 //   E g^2 = 1 + A + B + C,   E|g - g^|^2 = (2s - s^2) A + s B.
-// One element, Rayleigh: A = 1, B = C = 0, NMSE = s - s^2/2. s = 1 is the prediction of the mean,
+// One element, Rayleigh: A = 1, B = C = 0, NMSE = s - s^2/2. A plain prediction has (s sum P_p)^2
+// more on the right: NMSE = s there. s = 1 is the prediction of the mean,
 // the largest error that an unbiased prediction can have: 0.5 there, less with a direct path, 0 in
 // a channel that does not fade. The large-scale gain is known as it was `horizon` slots before (all
 // of it with nmse 0). Shadowing of 4 dB and 2 m changes in three slots by 0.02 dB rms at 3 km/h,
@@ -33,14 +35,19 @@
 
 namespace wip::bin_model {
 
+// Whether the predicted SNR is the conditional mean or the power of the predicted gain.
+enum class prediction_mean : std::uint8_t { unbiased, plain };
+
 class gain_prediction final : public bin_prediction {
 public:
     // 0 <= nmse <= largest_nmse(config), horizon 0 to 64: else std::invalid_argument. `beside`: the
     // channel of the same configuration, if the same thread reads it some slots behind the
     // prediction; its fading and its large-scale gain are then computed once for both.
     gain_prediction(const fading_config& config, double nmse, slot_count horizon = slot_count(3),
-                    const fading_channel* beside = nullptr);
+                    const fading_channel* beside = nullptr,
+                    prediction_mean mean = prediction_mean::unbiased);
 
+    // Of an unbiased prediction.
     static double largest_nmse(const fading_config& config);
 
     void predicted_snr(slot s, std::span<float, nof_bins> linear) noexcept override;

@@ -45,8 +45,8 @@ snr_source fading(const channel_config& c, db mean, std::uint64_t seed, int user
         s.prediction = std::make_unique<bin_model::perfect_prediction>(*channel);
     else
         // However long the loop is: the text varies the delay of retransmissions by itself.
-        s.prediction = std::make_unique<bin_model::gain_prediction>(f, *c.prediction_nmse,
-                                                                    slot_count(3), channel.get());
+        s.prediction = std::make_unique<bin_model::gain_prediction>(
+            f, *c.prediction_nmse, slot_count(3), channel.get(), c.prediction_mean);
     s.channel = std::move(channel);
     return s;
 }

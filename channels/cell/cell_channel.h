@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bin/gain_prediction.h"
 #include "cell/emulated_cell.h"
 #include "profiles/channel_definition.h"
 
@@ -20,6 +21,7 @@ struct channel_config {
     std::optional<double> speed_kmh;  // nothing: the definition's own
     profiles::channel_choice::use shadowing = profiles::channel_choice::use::as_defined;
     std::optional<double> shadowing_db;  // standard deviation; nothing: the definition's own
+    bin_model::prediction_mean prediction_mean = bin_model::prediction_mean::unbiased;
     std::optional<double> prediction_nmse = 0.1;  // nothing: the predictions that the trace holds
     std::vector<float> bins_db;                   // model `static`: each bin its own SNR
     double blackout_ms = 0;  // from now; 0: none, infinity: until it is switched off

@@ -149,8 +149,11 @@ void read_shadowing(const place& p, channel_definition& d) {
                                      {"correlation_length_m", &config::correlation_m, 0.1, 1e4},
                                      {"pole", &config::pole, 0.1, 0.99}},
                                     {"reading", "mean", "default"});
-    if (const place r = p.at("reading"); r.given() && r.one_of({"deviation", "variance"}) == 1)
-        c.deviation_db = std::sqrt(c.deviation_db);
+    if (const place r = p.at("reading"); r.given()) {
+        const auto reading = r.one_of({"deviation", "variance", "innovation"});
+        if (reading != 0) c.deviation_db = std::sqrt(c.deviation_db);
+        if (reading == 2) c.deviation_db /= std::sqrt(1 - c.pole * c.pole);
+    }
     if (c.deviation_db > 20) p.at("spread_db").refuse("at most 20 dB of standard deviation");
     if (const place m = p.at("mean"); m.given()) c.linear_mean = m.one_of({"linear", "db"}) == 0;
     d.shadowing_default = true;

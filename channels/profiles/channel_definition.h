@@ -10,8 +10,8 @@
 //   taps:
 //     - {delay_ns: 200, power_db: -7.6, fading: rayleigh|rice|constant|line_of_sight, k_db: 10}
 //     - {delay: 0.3819, power_db: 0}        # normalised: multiplied by the delay spread
-//   shadowing: {spread_db: 4, reading: deviation|variance, correlation_length_m: 2, pole: 0.74,
-//               mean: linear|db, default: on|off}
+//   shadowing: {spread_db: 4, reading: deviation|variance|innovation, correlation_length_m: 2,
+//               pole: 0.74, mean: linear|db, default: on|off}
 //   train: {doppler_hz: 1340, speed_kmh: 350, spacing_m: 1000, distance_m: 50}
 //   path_loss: {exponent: 3.5, reference_m: 500, minimum_m: 35}
 //   users:
@@ -21,9 +21,10 @@
 //   attenuator: {step_db: 0.25, tick_ms: 1, headroom_db: 20, range_db: 63.5}
 //
 // The parts are described in sample/{tap_process,motion,large_scale}.h. `spread_db` is a standard
-// deviation or, with `reading: variance`, its square. A random user walks or drives to and fro
-// between two points drawn evenly over the ring, at a speed drawn evenly. Every key is known, every
-// value checked; errors are one line with file, key, value and what is valid.
+// deviation or, with `reading: variance`, its square, or with `reading: innovation` the variance of
+// the noise that drives the process: its own is that over 1 - pole^2. A random user walks or drives
+// to and fro between two points drawn evenly over the ring, at a speed drawn evenly. Every key is
+// known, every value checked; errors are one line with file, key, value and what is valid.
 #pragma once
 
 #include <optional>

@@ -193,7 +193,9 @@ umts::am_config rlc_from(const config::umts_settings& v) {
     c.discard = config::translated(v.discard, discard::never, discard::after_max_dat,
                                    discard::reset, discard::timer);
     c.max_dat = v.max_dat;
-    c.poll_counted = v.poll_counted;
+    using counting = umts::poll_counting;
+    c.poll_counted = config::translated(v.poll_counted, counting::with_retransmissions,
+                                        counting::always, counting::never);
     c.discard_ns = nanoseconds(v.discard_ms);
     triggers_from(v, c);
     c.window = v.window;
@@ -209,6 +211,9 @@ umts::bearer_config bearer_from(const config::settings& s,
     using rlc = umts::rlc_mode;
     b.mode = config::translated(v.mode, rlc::acknowledged, rlc::unacknowledged, rlc::transparent);
     b.pdus_alone = config::translated(v.error_unit, false, true);
+    b.outcome = config::translated(v.feedback, umts::feedback::status, umts::feedback::known);
+    b.again_ns = nanoseconds(v.again_ms);
+    b.given_up_is_final = config::translated(v.given_up, false, true);
     using model = umts::error_model;
     const model down = config::translated(v.error_model, model::uniform, model::markov2,
                                           model::markov3, model::burst);
@@ -324,6 +329,8 @@ channel_config channel_from(const config::channel_settings& v) {
         config::translated(v.blackout.word, std::numeric_limits<double>::infinity(), 0.0));
     c.bins_db.assign(v.bins_db.begin(), v.bins_db.end());
     c.users_db.assign(v.users_db.begin(), v.users_db.end());
+    using mean = bin_model::prediction_mean;
+    c.prediction_mean = config::translated(v.prediction_mean, mean::unbiased, mean::plain);
     c.prediction_nmse = v.prediction_nmse;
     return c;
 }

@@ -40,6 +40,7 @@ void fill_bearer(const bearer& b, bearer::way way, MacStatus& status) {
     d.set_received_octets(b.receiver(way).counts().received);
     d.set_received_octets_most(b.receiver(way).counts().most_received);
     d.set_busy_rate_bps(b.busy_bps(way));
+    d.set_pdu_bits(b.pdu_bits(way));
     status.set_rrc_state(rrc_names[static_cast<std::size_t>(b.control_state())]);
 }
 

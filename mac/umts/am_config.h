@@ -18,6 +18,13 @@ enum class discard_mode : std::uint8_t {
     timer,          // dropped after discard_ns, receiver notified (MRW)
 };
 
+// Whether max_dat also ends a PDU that is sent again for a poll's sake.
+enum class poll_counting : std::uint8_t {
+    never,
+    with_retransmissions,  // max_dat above 1
+    always,
+};
+
 struct am_config {
     int pdu_bytes = 42;       // 8 .. 5000
     int window = 1024;        // PDUs, 1 .. 4095
@@ -42,7 +49,7 @@ struct am_config {
 
     discard_mode discard = discard_mode::after_max_dat;
     int max_dat = setting::umts_max_dat.initial;  // transmissions of a PDU
-    bool poll_counted = false;    // a PDU repeated only to carry a poll counts in max_dat
+    poll_counting poll_counted = poll_counting::with_retransmissions;
     std::int64_t discard_ns = 0;  // of mode timer
     std::int64_t mrw_timer_ns = 300'000'000;
     int max_mrw = 8;  // transmissions of an MRW, then RESET

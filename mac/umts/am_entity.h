@@ -45,6 +45,9 @@ public:
     bool has_pdu(std::int64_t now_ns) const;
     // The earliest time at which it may have a PDU, if nothing comes.
     std::int64_t next_wakeup(std::int64_t now_ns) const;
+    // Outcomes of PDUs that it sent, where they are known without a status.
+    void on_arrival(std::uint16_t sn) { transmitter_.on_arrival(sn); }
+    void on_loss(std::uint16_t sn) { transmitter_.on_loss(sn); }
     // The window that the peer may use, from now on: it is told at once, and again with each
     // status, of which one may be lost. It takes no more than it is configured for.
     void ask_for_window(int pdus) {

@@ -215,6 +215,24 @@ bool am_transmitter::on_status(const status_content& c) {
     return true;
 }
 
+void am_transmitter::on_arrival(std::uint16_t number) {
+    const std::int64_t sn = absolute(number);
+    if (sn >= next_) return;
+    stored& s = at(sn);
+    if (s.waiting) s.waiting = false, --waiting_;
+    s.acknowledged = true;
+    slide();
+}
+
+void am_transmitter::on_loss(std::uint16_t number) {
+    const std::int64_t sn = absolute(number);
+    if (sn >= next_) return;
+    stored& s = at(sn);
+    if (s.acknowledged || s.dead || s.waiting) return;
+    s.waiting = true;
+    ++waiting_;
+}
+
 // The last of the missing PDUs that has been sent max_dat times; -1: none. The others wait to be
 // sent again.
 std::int64_t am_transmitter::take_missing(const status_content& c) {
@@ -382,7 +400,7 @@ void am_transmitter::advance(std::int64_t now_ns) {
         deferred_ = false;
         poll_due_ |= poll_candidate() >= 0 || can_make();
     }
-    if (poll_due_ && config_.poll_counted && max_dat_counts() && waiting_ == 0 && !can_make()) {
+    if (poll_due_ && polls_count() && waiting_ == 0 && !can_make()) {
         const std::int64_t sn = poll_candidate();
         if (sn >= 0 && at(sn).transmissions >= config_.max_dat) {
             give_up(sn);

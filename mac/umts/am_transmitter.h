@@ -8,10 +8,10 @@
 //
 // Polls: a trigger sets the poll bit of the PDU that is being sent, or waits for the prohibit timer
 // and then for the next PDU. A poll that is due by a timer and has no PDU to go with takes the last
-// one that is not acknowledged, as often as it takes: max_dat ends only what is asked for again
-// (Teyeb 2006, 5.3.4: "except for the sake of polling"). With poll_counted it ends that, too: a PDU
-// that has been sent max_dat times is given up in place of its repetition, as VT(DAT) counts in TS
-// 25.322.
+// one that is not acknowledged. VT(DAT) of TS 25.322 counts such a transmission like any other, so
+// a PDU that has been sent max_dat times is given up in place of its repetition. With max_dat 1
+// there are no retransmissions "except for the sake of polling" (Teyeb 2006, 5.3.4), which then go
+// on until the PDU is acknowledged. poll_counted says where it counts.
 //
 // Discard gives up SDUs up to and with the one concerned, PDUs that hold nothing else are not sent
 // again, and the receiver is sent MRW until it answers.
@@ -57,6 +57,9 @@ public:
 
     // Handles a STATUS PDU. False: it acknowledges data that was never sent, and a RESET is due.
     bool on_status(const status_content& s);
+    // The same of a single PDU, without a status: it has arrived, or has to be sent again.
+    void on_arrival(std::uint16_t sn);
+    void on_loss(std::uint16_t sn);
     // The MRW that a STATUS PDU has to carry now; taken with it.
     std::optional<window_move> move_due() const { return move_due_ ? move_ : std::nullopt; }
     void move_sent(std::int64_t now_ns);
@@ -116,6 +119,11 @@ private:
     bool max_dat_counts() const {
         return config_.discard == discard_mode::after_max_dat ||
                config_.discard == discard_mode::reset;
+    }
+    bool polls_count() const {
+        return max_dat_counts() && (config_.poll_counted == poll_counting::always ||
+                                    (config_.poll_counted == poll_counting::with_retransmissions &&
+                                     config_.max_dat > 1));
     }
     void give_up(std::int64_t sn);
     void on_move_ack(const window_move& m);

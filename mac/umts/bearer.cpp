@@ -69,6 +69,13 @@ void bearer::set_up_entities() {
             sends.poll_last = sends.poll_last_retransmitted = false;
             if (sends.poll_period_ns == 0) sends.poll_period_ns = quiet_poll_ns;
         }
+        if (outcome_known()) {
+            sends.poll_last = sends.poll_last_retransmitted = false;
+            sends.poll_pdus = sends.poll_sdus = sends.poll_window_percent = 0;
+            sends.poll_period_ns = takes.status_period_ns = 0;
+            sends.discard = discard_mode::never;
+            takes.status_missing = false;
+        }
         ends_[static_cast<std::size_t>(w)] = make_entity(config_.mode, sends, takes, std::move(e));
         if (config_.granted_window > 0)
             ends_[static_cast<std::size_t>(w)]->ask_for_window(config_.granted_window);
@@ -136,7 +143,7 @@ void bearer::leave_core(way w, const timed& packet, std::int64_t now_ns) {
 void bearer::on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_position& p) {
     side& s = of(w);
     const auto packet = s.packets.assembled(p, sdu.size());
-    if (!packet) return;
+    if (!packet || (packet->given_up && config_.given_up_is_final)) return;
     if (w == way::up && core_ns_ > 0) {
         s.packets.behind_rlc(packet->id, core_ns_, now_ns_);
         s.core.push(now_ns_ + core_ns_, sdu).id = packet->id;
@@ -147,8 +154,10 @@ void bearer::on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_po
 }
 
 void bearer::re_establish() {
-    for (side& s : sides_)
+    for (side& s : sides_) {
         while (!s.air.empty()) s.air.pop();
+        while (!s.lost.empty()) s.lost.pop();
+    }
     of(way::down).packets.reset(now_ns_ - core_ns_, now_ns_);
     of(way::up).packets.reset(std::numeric_limits<std::int64_t>::max(), now_ns_);
     set_up_entities();
@@ -190,7 +199,8 @@ std::int64_t bearer::next_interval(way w) const {
 std::int64_t bearer::next_wakeup() const {
     std::int64_t next = never;
     for (const way w : {way::down, way::up})
-        next = std::min({next, of(w).core.due_ns(), of(w).air.due_ns(), next_interval(w)});
+        next = std::min(
+            {next, of(w).core.due_ns(), of(w).air.due_ns(), of(w).lost.due_ns(), next_interval(w)});
     return next;
 }
 
@@ -211,7 +221,11 @@ void bearer::advance(std::int64_t now_ns) {
 // Packets that arrive are there before an interval begins.
 void bearer::arrive(std::int64_t now_ns) {
     now_ns_ = std::max(now_ns_, now_ns);
-    for (const way w : {way::down, way::up}) block_arrives(w, now_ns);
+    for (const way w : {way::down, way::up}) {
+        block_arrives(w, now_ns);
+        for (queue& lost = of(w).lost; lost.due_ns() <= now_ns; lost.pop())
+            entity(w).on_loss(static_cast<std::int64_t>(lost.front().id));
+    }
     for (const way w : {way::down, way::up})
         while (of(w).core.due_ns() <= now_ns) {
             leave_core(w, of(w).core.front(), now_ns);
@@ -228,6 +242,7 @@ void bearer::block_arrives(way w, std::int64_t now_ns) {
         const auto number = static_cast<std::int64_t>(s.air.front().id);
         to.on_pdu(s.air.front().data, number, now_ns);
         s.air.pop();
+        if (outcome_known() && number >= 0) entity(w).on_arrival(number);
         if (to.epoch() != before)
             s.packets.lose_before({to.epoch(), 0, 0}, fate::lost_by_reset, now_ns_);
         if (acknowledged() || s.air.due_ns() == due) continue;
@@ -251,7 +266,12 @@ double bearer::busy_bps(way w) const {
     const side& s = of(w);
     const double seconds =
         static_cast<double>(s.counts.intervals) * static_cast<double>(tti_ns_) * 1e-9;
-    return seconds > 0 ? static_cast<double>(s.counts.pdus) * s.block * 8 / seconds : 0;
+    return seconds > 0 ? static_cast<double>(pdu_bits(w)) / seconds : 0;
+}
+
+std::uint64_t bearer::pdu_bits(way w) const {
+    const side& s = of(w);
+    return s.counts.pdus * static_cast<std::uint64_t>(s.block) * 8;
 }
 
 // PDUs of this interval: the whole part of what the rate has come to, less that of the last one.
@@ -298,6 +318,9 @@ bool bearer::send_pdu(way w, std::int64_t start_ns) {
     if (auto* const journal = s.packets.journal(); journal != nullptr && sent.number >= 0)
         journal->sent(sent.number, sent.again, start_ns, due, s.block_lost);
     if (watch_) watch_(w, pdu, start_ns, s.block_lost);
+    if (s.block_lost && outcome_known() && sent.number >= 0)
+        s.lost.push(start_ns + tti_ns_ + config_.again_ns, pdu.first(0)).id =
+            static_cast<std::uint64_t>(sent.number);
     // Without acknowledgements, the receiver finds out about a lost PDU at the time at which it
     // would have arrived.
     if (!s.block_lost || !acknowledged())

@@ -11,6 +11,9 @@
 // allows, lost together or not at all. Nothing happens in an interval in which neither entity has a
 // PDU, so none is visited.
 //
+// With feedback::known nobody asks or tells: the sender knows the outcome of each PDU, an
+// arrival when it arrives, a loss again_ns after its interval (EasyLink of Lundsten, appendix B).
+//
 // The fate of each packet is kept in packet_account.h. An RLC that has failed (RESET unanswered) is
 // set up anew. Without acknowledgements a packet is lost when the PDUs up to its end have come, or
 // would have, and it has not been reassembled, or with another length: 128 PDUs lost in a row,
@@ -88,6 +91,8 @@ public:
     // The bit rate of PDUs that hold packets, status PDUs included, over the intervals that had
     // any.
     double busy_bps(way w) const;
+    // The payload of all PDUs that were sent, status PDUs included.
+    std::uint64_t pdu_bits(way w) const;
     packets_bytes delivered(way w) const { return of(w).packets.of(fate::delivered); }
     // The state at the time of the last advance().
     rrc_state control_state() const { return control_.state_at(now_ns_); }
@@ -124,6 +129,7 @@ private:
     struct side {  // of one direction
         explicit side(rlc_mode mode) : packets(mode) {}
         queue core, air;
+        queue lost;  // PDUs that are asked for again without a status, without their octets
         packet_account packets;
         block_errors errors{{}, 0};
         bearer_counts counts;
@@ -146,6 +152,7 @@ private:
     std::int64_t interval_at(way w, std::int64_t ns) const;
     std::int64_t next_interval(way w) const;
     void on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_position& p);
+    bool outcome_known() const { return acknowledged() && config_.outcome == feedback::known; }
     bool acknowledged() const { return config_.mode == rlc_mode::acknowledged; }
     void re_establish();
     std::int64_t waiting_bytes() const;

@@ -22,11 +22,12 @@ void bearer_config::check() const {
             (std::to_string(least_ms) + " (radio_ms and 1.5 tti_ms) .. 60000").c_str());
     if (mode == rlc_mode::transparent && !control.always_dch)
         refuse("rrc", "states", "dch with mode tm: a FACH has no interval for a whole packet");
-    if (mode == rlc_mode::acknowledged && !rlc.poll_last && rlc.poll_period_ns == 0)
+    const bool asks = mode == rlc_mode::acknowledged && outcome == feedback::status;
+    if (asks && !rlc.poll_last && rlc.poll_period_ns == 0)
         refuse("poll_last", "off",
                "on, or poll_period_ms more than 0: else nobody asks for the last PDU of all when "
                "it is lost");
-    if (mode == rlc_mode::acknowledged && rlc.poll_timer_ns == 0 && rlc.poll_period_ns == 0 &&
+    if (asks && rlc.poll_timer_ns == 0 && rlc.poll_period_ns == 0 &&
         rlc.discard != discard_mode::timer)
         refuse("poll_timer_ms", "0",
                "more than 0, or poll_period_ms, or discard timer: else nobody asks again when the "
@@ -43,6 +44,8 @@ void bearer_config::check() const {
     require(granted_window >= 0 && granted_window <= rlc.window, "receiver_window", granted_window,
             "0 .. window");
     require(p.radio_ms >= 0, "radio_ms", p.radio_ms, "0 .. one_way_ms less 1.5 tti_ms");
+    require(again_ns >= 0 && again_ns <= 60'000'000'000, "again_ms",
+            static_cast<double>(again_ns) * 1e-6, "0 .. 60000");
     errors_down.check();
     errors_up.check();
     control.check();

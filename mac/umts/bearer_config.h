@@ -19,12 +19,23 @@ struct episode {
     std::int64_t end_ns() const { return at_ns + length_ns; }
 };
 
+// How an acknowledged sender learns what became of its PDUs.
+enum class feedback : std::uint8_t {
+    status,  // by the receiver's status reports
+    known,   // of itself: a lost PDU is at the head of the queue again_ns after its interval
+};
+
 struct bearer_config {
     bearer_profile profile = bearer_profiles().front();
     rlc_mode mode = rlc_mode::acknowledged;
     am_config rlc;  // but pdu_bytes, which is the profile's; of it what counts in this mode
     block_error_config errors_down, errors_up;
     bool pdus_alone = false;  // a PDU is a block of its own for the errors, not all of an interval
+    // An SDU that the sender has discarded is not delivered, even if the PDUs on their way complete
+    // it: so a program decides that is both ends at once (Teyeb 2006, B.1.4).
+    bool given_up_is_final = false;
+    feedback outcome = feedback::status;
+    std::int64_t again_ns = 60'000'000;
     rrc_config control;
     std::vector<episode> spikes;   // no block begins in one, either way: what waits comes later
     std::vector<episode> outages;  // every block that begins in one is lost

@@ -29,7 +29,7 @@ std::optional<std::uint64_t> packet_account::offer(std::span<const std::uint8_t>
 
 packet_account::packet packet_account::at(std::uint64_t id) const {
     const record& r = record_of(id);
-    return {id, r.tag, r.offered_ns};
+    return {id, r.tag, r.offered_ns, r.what == fate::discarded};
 }
 
 void packet_account::entered(std::uint64_t id, std::int64_t now_ns) {
@@ -66,7 +66,7 @@ std::optional<packet_account::packet> packet_account::assembled(const sdu_positi
     const std::uint64_t id = placed_[place].second;
     const record& r = record_of(id);
     if (r.what == fate::delivered || (!acknowledged() && bytes != r.bytes)) return std::nullopt;
-    return packet{id, r.tag, r.offered_ns};
+    return packet{id, r.tag, r.offered_ns, r.what == fate::discarded};
 }
 
 void packet_account::behind_rlc(std::uint64_t id, std::int64_t for_ns, std::int64_t now_ns) {

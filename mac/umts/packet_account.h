@@ -35,6 +35,7 @@ public:
         std::uint64_t id;
         int tag;
         std::int64_t offered_ns;
+        bool given_up;  // by the sender, so far
     };
 
     explicit packet_account(rlc_mode mode) : mode_(mode) {}

@@ -49,6 +49,10 @@ public:
                 .received = it_.receiver().counts().held,
                 .most_received = it_.receiver().counts().most_held};
     }
+    void on_arrival(std::int64_t number) override {
+        it_.on_arrival(static_cast<std::uint16_t>(number));
+    }
+    void on_loss(std::int64_t number) override { it_.on_loss(static_cast<std::uint16_t>(number)); }
     void ask_for_window(int pdus) override { it_.ask_for_window(pdus); }
     bool failed() const override { return it_.failed(); }
     std::uint32_t epoch() const override { return it_.epoch(); }

@@ -61,6 +61,9 @@ public:
     virtual std::int64_t next_wakeup(std::int64_t now_ns) const = 0;
     virtual rlc_counts counts() const = 0;
     // In acknowledged mode only.
+    // The outcome of a PDU that it sent, where it is known without a status.
+    virtual void on_arrival(std::int64_t /*number*/) {}
+    virtual void on_loss(std::int64_t /*number*/) {}
     virtual void ask_for_window(int /*pdus*/) {}
     virtual bool failed() const { return false; }
     virtual std::uint32_t epoch() const { return 0; }

@@ -20,6 +20,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host/cli"))
 
 from openwip_cli.campaign import in_virtual_time, options
+from openwip_cli.capture import plot
 from openwip_cli.machine import places
 from openwip_cli.measure import time_sequence
 
@@ -70,36 +71,7 @@ def measured(number, where):
 def draw(axes, number, sequence, handover):
     _, channel, buffering, delay, timestamps, sack = GRAPHS[number]
     began = handover["began_s"]
-    for again, colour, name in ((False, "tab:blue", "sent"), (True, "tab:red", "sent again")):
-        chosen = [s for s in sequence.sent if s.again == again]
-        axes.plot(
-            [s.at for s in chosen],
-            [s.end / 1e3 for s in chosen],
-            ".",
-            color=colour,
-            markersize=3,
-            label=name,
-        )
-    axes.step(
-        [h.at for h in sequence.heard],
-        [h.up_to / 1e3 for h in sequence.heard],
-        where="post",
-        color="tab:green",
-        linewidth=1,
-        label="acknowledged",
-    )
-    blocks = [(h.at, b) for h in sequence.heard for b in h.sacked]
-    if blocks:
-        axes.vlines(
-            [at for at, _ in blocks],
-            [b[0] / 1e3 for _, b in blocks],
-            [b[1] / 1e3 for _, b in blocks],
-            color="tab:orange",
-            linewidth=1,
-            label="SACK",
-        )
-    for at in {began, handover["over_s"]}:
-        axes.axvline(at, color="black", linestyle=":", linewidth=1)
+    plot.draw(axes, sequence, marks_s=(began, handover["over_s"]))
     scale = 40 if channel.startswith("GPRS") else 8
     axes.set_xlim(began - 0.2 * scale, began + delay + scale)
     axes.set_ylim(450, 800)

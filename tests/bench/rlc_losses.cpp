@@ -28,7 +28,7 @@ void run_to(bearer& b, std::int64_t t) {
 
 struct way {
     int apart_ms, pdu_octets;
-    bool poll_counted;
+    poll_counting poll_counted;
 };
 
 double lost_share(const way& w, int max_dat, int packets) {
@@ -61,8 +61,10 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "rlc_losses: packets is %s; valid: 1..100000000\n", argv[1]);
         return 2;
     }
-    for (const way& w :
-         {way{4000, 40, false}, {500, 40, false}, {4000, 480, true}, {4000, 40, true}})
+    for (const way& w : {way{4000, 40, poll_counting::never},
+                         {500, 40, poll_counting::never},
+                         {4000, 480, poll_counting::always},
+                         {4000, 40, poll_counting::always}})
         for (const int m : {1, 2, 3, 4}) {
             const double lost = lost_share(w, m, packets);
             std::printf(
@@ -70,7 +72,8 @@ int main(int argc, char** argv) {
                 "\"transmissions\": %d, \"packets\": %d, \"lost_percent\": %.4f, "
                 "\"half_interval\": %.4f, \"of_3_blocks\": %.4f, \"of_4\": %.4f, \"of_5\": "
                 "%.4f}\n",
-                w.apart_ms, w.pdu_octets, w.poll_counted ? "true" : "false", m, packets, 100 * lost,
+                w.apart_ms, w.pdu_octets,
+                w.poll_counted == poll_counting::always ? "true" : "false", m, packets, 100 * lost,
                 196 * std::sqrt(lost * (1 - lost) / packets), of_blocks(3, m), of_blocks(4, m),
                 of_blocks(5, m));
             std::fflush(stdout);

@@ -60,7 +60,7 @@ void clean(fuzz_input& in) {
     c.status_missing = (triggers & 16) != 0;
     // Two intervals at least, as a bearer asks for: of one PDU each would be a status.
     c.status_period_ns = (triggers & 32) != 0 ? (2 + in.in(0, 30)) * tti_ns : 0;
-    c.poll_counted = (triggers & 64) != 0;
+    c.poll_counted = (triggers & 64) != 0 ? poll_counting::always : poll_counting::never;
     c.status_prohibit_ns = in.in(0, 20) * tti_ns;
     c.poll_timer_ns = (5 + in.in(0, 40)) * tti_ns;
     c.max_reset = 32;

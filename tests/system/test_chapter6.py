@@ -17,6 +17,8 @@ class Chapter6(statements_support.Statements):
         "A3 crossing",
         "A4 frames",
         "B2 falling",
+        "B3 model",
+        "B3 rtt",
         "B2 flat-64k",
         "B2 falling-64k",
         "C2 three-ms",

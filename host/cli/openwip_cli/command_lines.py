@@ -45,6 +45,7 @@ INTERNAL = (
 # Commands that may also be called with a word that makes another command of them.
 BESIDE = {
     "record": ("info", "blocks", "recover"),
+    "capture": ("plot",),
     "fader": ("calibrate", "compare"),
     "bench": ("slot-path",),
 }

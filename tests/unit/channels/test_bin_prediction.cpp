@@ -51,13 +51,14 @@ struct pairs {
 };
 
 // Independent realisations, a few slots far apart of each, every fifth bin.
-pairs collect(const fading_config& base, double nmse, int realisations) {
+pairs collect(const fading_config& base, double nmse, int realisations,
+              prediction_mean mean = prediction_mean::unbiased) {
     pairs all;
     for (int seed = 0; seed < realisations; ++seed) {
         fading_config c = base;
         c.seed = static_cast<std::uint64_t>(seed) + 1000;
         fading_channel channel(c);
-        gain_prediction prediction(c, nmse);
+        gain_prediction prediction(c, nmse, slot_count(3), nullptr, mean);
         for (std::int64_t s = 0; s < 10; ++s) {
             row g, p;
             channel.snr(slot(s * 997), g);
@@ -94,6 +95,30 @@ TEST(GainPrediction, has_the_nmse_that_is_asked_for_and_no_bias) {
                 EXPECT_NEAR(bias[d], 1, 0.12) << name << " " << nmse << " decile " << d;
         }
     }
+}
+
+// The power of the predicted gain is too low by the part that is not predicted, where it is low by
+// more than where it is high.
+TEST(GainPrediction, a_plain_one_has_the_nmse_and_is_too_low) {
+    for (const char* name : {"jakes", "flat"}) {
+        const fading_config c = steady_fading(load(name), 125, db(16), 1);
+        for (const double nmse : {0.0356, 0.0963}) {
+            pairs all = collect(c, nmse, 400, prediction_mean::plain);
+            EXPECT_NEAR(all.nmse() / nmse, 1, 0.12) << name << " " << nmse;
+            const std::vector<double> bias = all.bias_of_deciles();
+            EXPECT_GT(bias.front(), 1.3) << name;
+            EXPECT_GT(bias.back(), 1) << name;
+        }
+    }
+    // One element of a Rayleigh channel: s = NMSE, so a prediction has 1 - NMSE of the mean.
+    double predicted = 0, truth = 0;
+    for (const auto& [p, g] :
+         collect(steady_fading(load("flat"), 125, db(16), 1), 0.1, 2000, prediction_mean::plain)
+             .of) {
+        predicted += p;
+        truth += g;
+    }
+    EXPECT_NEAR(predicted / truth, 0.9, 0.03);
 }
 
 TEST(GainPrediction, knows_the_direct_path) {

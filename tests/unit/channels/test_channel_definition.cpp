@@ -52,6 +52,10 @@ TEST(ChannelDefinition, jakes_carries_the_shadowing_of_the_text) {
     const auto other = parse_definition(
         "name: n\nsource: s\nbased_on: jakes\nshadowing: {spread_db: 4, reading: variance}", "f");
     EXPECT_EQ(other.shadowing->deviation_db, 2);
+    // And a third: the noise that drives the process has that variance.
+    const auto driven = parse_definition(
+        "name: n\nsource: s\nbased_on: jakes\nshadowing: {spread_db: 4, reading: innovation}", "f");
+    EXPECT_NEAR(driven.shadowing->deviation_db, 2.973, 0.001);
 }
 
 TEST(ChannelDefinition, winner_has_the_twenty_clusters_of_the_table_and_a_speed_from_the_seed) {

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The behaviour of a sender around a handover, from a capture that is written here."""
+"""The data of a connection over time, its graph, and the behaviour of its sender around a handover,
+from a capture that is written here."""
 
+import contextlib
+import io
 import pathlib
 import struct
 import tempfile
 import unittest
 
+from openwip_cli.capture import plot
+from openwip_cli.errors import BadInput
 from openwip_cli.measure import packet_rtt, time_sequence
 
 SERVER, TERMINAL = (b"\x0a\x2a\0\1", 5001), (b"\x0a\x2a\0\2", 40000)
@@ -52,15 +57,37 @@ class Capture:
         packet = self.packet(TERMINAL, SERVER, 7, FIRST + SEGMENT * n, 0, options)
         self.goes(sent_s, there_s, packet)
 
-    def read(self):
+    def pcap(self):
         data = struct.pack("<IHHiIII", packet_rtt.MAGIC, 2, 4, 0, 0, 65535, 101)
         for seconds, packet in sorted(self.packets, key=lambda p: p[0]):
             ns = round(seconds * 1e9)
             head = ns // 10**9, ns % 10**9, len(packet), len(packet)
             data += struct.pack("<IIII", *head) + packet
+        return data
+
+    def pcapng(self):
+        """Two interfaces: link frames, which are no IP, and packets."""
+
+        def block(kind, body):
+            body += bytes(-len(body) % 4)
+            length = struct.pack("<I", len(body) + 12)
+            return struct.pack("<I", kind) + length + body + length
+
+        resolution = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
+        data = block(packet_rtt.SECTION, struct.pack("<IHHq", packet_rtt.SECTION_ORDER, 1, 0, -1))
+        data += block(packet_rtt.INTERFACE, struct.pack("<HHI", 147, 0, 0) + resolution)
+        data += block(packet_rtt.INTERFACE, struct.pack("<HHI", packet_rtt.RAW, 0, 0) + resolution)
+        for seconds, packet in sorted(self.packets, key=lambda p: p[0]):
+            ns = round(seconds * 1e9)
+            for which in (0, 1):
+                head = which, ns >> 32, ns & (2**32 - 1), len(packet), len(packet)
+                data += block(packet_rtt.PACKET, struct.pack("<IIIII", *head) + packet)
+        return data
+
+    def read(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "packets.pcap")
-            path.write_bytes(data)
+            path.write_bytes(self.pcap())
             return time_sequence.of_capture(path)
 
 
@@ -84,6 +111,28 @@ class TimeSequence(unittest.TestCase):
             [(round(h.at, 6), h.up_to, h.sacked) for h in found.heard],
             [(1.2, 1000, []), (1.22, 1000, [(2000, 3000)])],
         )
+
+    def test_pcapng_says_the_same_and_its_end_may_be_missing(self):
+        c = Capture()
+        c.data(1.0, 1.1, 0)
+        c.data(1.01, 1.11, 1)
+        c.ack(1.1, 1.2, 2)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "run.pcapng")
+            path.write_bytes(c.pcapng())
+            self.assertEqual(time_sequence.of_capture(path), c.read())
+            path.write_bytes(c.pcapng()[:-7])
+            found = time_sequence.of_capture(path)
+            self.assertEqual((len(found.sent), found.heard), (2, []))
+
+    def test_the_window_counts_in_units_of_the_scale_that_both_offer(self):
+        self.assertEqual(time_sequence.scale_of(b"\2\4\5\0\1\3\3\7"), 7)
+        for options in (b"", b"\1\1", b"\3\3", b"\2\4\5\264"):
+            self.assertIsNone(time_sequence.scale_of(options))
+        c = Capture()
+        c.data(1.0, 1.1, 0)
+        c.ack(1.1, 1.2, 1)
+        self.assertEqual(c.read().heard[0].window, 1000)
 
     def test_timeouts_silence_and_recovery_around_a_handover(self):
         """Segments 1 to 3 are dropped when it begins at 10 s; the third timeout is answered."""
@@ -123,6 +172,52 @@ class TimeSequence(unittest.TestCase):
         for options in (b"", b"\5", b"\5\1", b"\5\12\0", b"\0\5\12" + bytes(8), b"\1" * 9):
             self.assertEqual(time_sequence.sack_blocks(options), [])
         self.assertEqual(time_sequence.sack_blocks(b"\1\1\5\12" + b"\0\0\0\1\0\0\0\2"), [(1, 2)])
+
+
+class Plot(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        c = Capture()
+        c.data(1.0, 1.1, 0)
+        c.data(1.01, None, 1)
+        c.data(1.02, 1.12, 2)
+        c.ack(1.12, 1.22, 1, (2, 3))
+        c.data(2.0, 2.1, 1)
+        c.ack(2.1, 2.2, 3)
+        self.capture = self.folder / "run.pcapng"
+        self.capture.write_bytes(c.pcapng())
+
+    def plot(self, *arguments):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            plot.main([str(a) for a in arguments])
+        return said.getvalue()
+
+    def test_the_graph_has_what_the_capture_has(self):
+        out = self.folder / "graph.svg"
+        said = self.plot(self.capture, "-o", out, "--window")
+        self.assertIn("10.42.0.1:5001 to 10.42.0.2:40000, 3000 octets in 4 segments, 1 sent", said)
+        text = out.read_text()
+        self.assertTrue(text.startswith("<?xml"))
+        for word in ("sent again", "acknowledged", "SACK", "window of the receiver"):
+            self.assertIn(f"<!-- {word} -->", text)
+
+    def test_what_cannot_be_drawn_is_refused_and_nothing_is_written(self):
+        out = self.folder / "graph.png"
+        empty = self.folder / "empty.pcap"
+        empty.write_bytes(Capture().pcap())
+        for words, why in (
+            ([self.folder / "none", "-o", out], "No such file or directory; valid: a file"),
+            ([self.folder / "x.txt", "-o", out], "is neither pcapng nor a pcap file with nano"),
+            ([empty, "-o", out], "has no data of TCP over IPv4; valid: one that has"),
+            ([self.capture, "-o", out, "--connection", 2], "--connection is 2, .* valid: 1..1"),
+            ([self.capture, "-o", self.folder / "x.gif"], "--out is .*x.gif'; valid: a name that"),
+            ([self.capture, "-o", out, "--from", 2, "--until", 1], "--from is 2 with --until 1"),
+        ):
+            (self.folder / "x.txt").write_text("no capture")
+            with self.assertRaisesRegex(BadInput, why):
+                self.plot(*words)
+            self.assertFalse(out.exists())
 
 
 if __name__ == "__main__":

@@ -157,6 +157,22 @@ class Over(unittest.TestCase):
                 ("receive_window", 64096),
             },
         )
+        self.world.write(
+            SMALL.replace("settings: {", "settings: {first_rto_ms: 3000, ").replace(
+                "modulation: [adaptive, 1, 2, 3]", "rack: 0"
+            )
+        )
+        work = plan.Experiment(self.world.file, "full", "ns3").runs()[0].spec["workload"]
+        self.assertEqual(tcp_settings.sysctls_of(work)["tcp_first_rto_ms"], 3000)
+        self.assertEqual(tcp_settings.of_ns3(work)["first_rto_ms"], "3000")
+        with self.assertRaisesRegex(BadInput, "first_rto_ms is set with --time real"):
+            plan.Experiment(self.world.file, "full")
+        self.world.write(
+            SMALL.replace(
+                "modulation: [adaptive, 1, 2, 3]",
+                "congestion_control: [reno, tahoe]\n  rack: [0, 1]",
+            )
+        )
         for over in ({"rack": "off"}, {"sender": "tahoe"}):
             with self.assertRaisesRegex(
                 layers.NothingToRun, f"--tcp {next(iter(over))} is over .*, which the grid varies"

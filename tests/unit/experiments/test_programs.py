@@ -227,13 +227,16 @@ class Results(unittest.TestCase):
         point = {"flow_kb": 1}
         result = {
             "workload": {"flows": flow_results.by_size(done)},
-            "bearer": {"down": {"busy_rate_bps": 2e5, "received_octets_most": 1500}},
+            "bearer": {
+                "down": {"busy_rate_bps": 2e5, "received_octets_most": 1500, "pdu_bits": 3e6}
+            },
         }
         for metric, value in (
             ("flow_first_retransmission_s", 3),
             ("send_window", 20),
             ("send_window_varies", 0.15),
             ("peak_kbps", 200),
+            ("session_kbps", 333.333333333),
             ("terminal_buffer_kb", 1.5),
         ):
             self.assertAlmostEqual(metrics.value_of(result, point, metric), value, msg=metric)

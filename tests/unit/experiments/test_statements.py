@@ -138,6 +138,18 @@ class Comparisons(Case):
         half = lambda p, r: (4 if (p["wired_loss"] == 0) == (r == 1) else None)
         self.assertEqual(self.evaluate(falls, half, grid).holds, "not measured")
 
+        # Of a setting that has words, too, those that are numbers.
+        of_levels = {
+            "kind": "falls",
+            "over": "modulation",
+            "among": [2, 3],
+            "where": {"channel": "jakes"},
+        }
+        for above, holds in ((1.8, "yes"), (2.2, "no")):
+            levels = {1: 1, 2: 2, 3: above}
+            found = self.evaluate(of_levels, lambda p: levels.get(p["modulation"], 9))
+            self.assertEqual(found.holds, holds)
+
         rises = {"kind": "rises", "over": "wired_loss"}
         self.assertEqual(
             self.evaluate(rises, lambda p: 4 + 20 * p["wired_loss"], grid).holds, "yes"
@@ -287,6 +299,10 @@ class Comparisons(Case):
                     "over is modulation, which is 'adaptive' in the grid; valid: a setting that is"
                     " numbers"
                 ),
+            ),
+            (
+                {"kind": "falls", "over": "modulation", "among": ["adaptive", 1], "most": None},
+                "over is modulation, which is 'adaptive' in the grid",
             ),
             (
                 {"kind": "disjoint", "over": 3, "a": {}, "b": {}, "where": None, "most": None},

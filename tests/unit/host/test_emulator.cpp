@@ -212,7 +212,10 @@ TEST(EmulatorConfig, TriggersAndRadioControlAreWhatIsSet) {
                                      r.poll_period_ns,
                                      r.poll_timer_ns,
                                      r.poll_prohibit_ns,
-                                     std::int64_t{r.poll_counted},
+                                     static_cast<std::int64_t>(r.poll_counted),
+                                     std::int64_t{b.given_up_is_final},
+                                     static_cast<std::int64_t>(b.outcome),
+                                     b.again_ns,
                                      std::int64_t{r.status_missing},
                                      r.status_period_ns,
                                      r.status_prohibit_ns,
@@ -244,7 +247,11 @@ TEST(EmulatorConfig, TriggersAndRadioControlAreWhatIsSet) {
     expect("umts.poll_window_percent=80", [](auto& b) { b.rlc.poll_window_percent = 80; });
     expect("umts.poll_period_ms=250", [](auto& b) { b.rlc.poll_period_ns = 250 * ms; });
     expect("umts.poll_prohibit_ms=60", [](auto& b) { b.rlc.poll_prohibit_ns = 60 * ms; });
-    expect("umts.poll_counted=on", [](auto& b) { b.rlc.poll_counted = true; });
+    using umts::poll_counting;
+    expect("umts.poll_counted=on", [](auto& b) { b.rlc.poll_counted = poll_counting::always; });
+    expect("umts.poll_counted=off", [](auto& b) { b.rlc.poll_counted = poll_counting::never; });
+    expect("umts.feedback=known", [](auto& b) { b.outcome = umts::feedback::known; });
+    expect("umts.given_up=final", [](auto& b) { b.given_up_is_final = true; });
     expect("umts.status_missing=off", [](auto& b) { b.rlc.status_missing = false; });
     expect("umts.status_period_ms=40", [](auto& b) { b.rlc.status_period_ns = 40 * ms; });
     expect("umts.status_format=bitmap",

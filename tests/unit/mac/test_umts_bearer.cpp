@@ -131,24 +131,110 @@ double lost_of_blocks(int blocks, int max_dat) {
 }
 
 TEST(Discard, TheShareOfLostPacketsIsThatOfIndependentBlocks) {
-    // The last PDU of all is repeated for polls' sake, beyond m; so, but for a single transmission,
-    // the blocks are full ones: 3 of 12 PDUs, of which one more or less does not matter.
+    // The last PDU of all is repeated for polls' sake, beyond m where that does not count; so, but
+    // for a single transmission, the blocks are full ones: 3 of 12 PDUs, of which one more or less
+    // does not matter.
+    bearer_config c = of_profile("umts-384");
+    c.rlc.poll_counted = poll_counting::never;
     for (const auto [bytes, blocks, m] :
          {std::array{1500, 4, 1}, {1400, 3, 1}, {1400, 3, 2}, {1400, 3, 3}, {1400, 3, 4}})
-        expect_share(of_profile("umts-384"), bytes, m, lost_of_blocks(blocks, m));
+        expect_share(c, bytes, m, lost_of_blocks(blocks, m));
 }
 
 TEST(Discard, WherePollsCountItIsThatOfAllFourBlocksOf1500Octets) {
     bearer_config c = of_profile("umts-384");
-    c.rlc.poll_counted = true;
     c.profile.block_down = 480;  // a PDU a block
-    for (const int m : {1, 2, 3, 4}) expect_share(c, 1500, m, lost_of_blocks(4, m));
+    for (const int m : {2, 3, 4}) expect_share(c, 1500, m, lost_of_blocks(4, m));
+    // With a single transmission polls go on by default: that of the last block is not lost then.
+    expect_share(c, 1500, 1, lost_of_blocks(3, 1));
+    c.rlc.poll_counted = poll_counting::always;
+    expect_share(c, 1500, 1, lost_of_blocks(4, 1));
     // Two PDUs in the last block: that with the poll is repeated first, and the other one when that
     // is there. Lost the first time, each has one more. (With more transmissions full blocks come
     // apart so, too: their last PDU is repeated alone.)
     c.profile.block_down = 40;
     const double last = 0.1 * (1 - 0.9 * 0.9);
     expect_share(c, 1500, 2, 1 - (1 - lost_of_blocks(3, 2)) * (1 - last));
+}
+
+TEST(Discard, WhatIsGivenUpMayArriveOrIsGone) {
+    // A third of the blocks is lost: the last transmission is often on its way when
+    // the packet before it is given up.
+    std::array<std::uint64_t, 2> delivered{}, dropped{};
+    for (const bool final : {false, true}) {
+        bearer_config c = of_profile("umts-384");
+        c.errors_down.rate = 0.3;
+        c.rlc.max_dat = 2;
+        c.rlc.status_prohibit_ns = 50 * ms;  // asks again for what is on its way
+        c.given_up_is_final = final;
+        bearer b(c);
+        for (int i = 0; i < 100; ++i) b.downlink().offer(packet(1500), 0);
+        run_to(b, 100'000 * ms);
+        EXPECT_TRUE(b.downlink().idle());
+        const link_sums s = b.downlink().sums();
+        EXPECT_EQ(s.delivered.packets + s.dropped[1].count.packets, 100U);
+        delivered[final] = s.delivered.packets;
+        // Each packet that the sender gave up, whether it arrived or not.
+        dropped[final] = b.sender(bearer::way::down).counts().discarded;
+        if (final) {
+            EXPECT_EQ(s.delivered.packets + dropped[1], 100U);
+        }
+    }
+    // The sender does the same in both; what the receiver completes is what differs.
+    EXPECT_EQ(dropped[0], dropped[1]);
+    EXPECT_GT(delivered[0], delivered[1] + 5);
+}
+
+// The second, the fourth and the fifth block are lost; an interval is a PDU.
+TEST(KnownOutcome, ALostPduIsTheFirstAgainAfterTheTimeThatIsSet) {
+    bearer_config c = of_profile("lundsten-384");
+    c.outcome = feedback::known;
+    c.again_ns = 60 * ms;
+    c.errors_down.runs = {1, 1, 1, 2, 1000, 1};
+    bearer b(c);
+    std::vector<std::pair<std::int64_t, bool>> sent;
+    std::vector<int> numbers;
+    b.watch([&](bearer::way w, std::span<const std::uint8_t> pdu, std::int64_t start, bool lost) {
+        if (w == bearer::way::up) return;
+        sent.emplace_back(start / ms, lost);
+        numbers.push_back((pdu[0] & 0x7f) << 5 | pdu[1] >> 3);
+    });
+    for (int i = 0; i < 6; ++i) b.downlink().offer(packet(1500), 0);
+    run_to(b, 2000 * ms);
+    // PDU 1 is lost in the interval from t + 20 to t + 40, and comes again at t + 100.
+    const std::vector<int> expected{0, 1, 2, 3, 4, 1, 5, 3, 4, 6, 7, 8, 9};
+    ASSERT_GE(numbers.size(), 9U);
+    for (std::size_t i = 0; i < 9; ++i) {
+        EXPECT_EQ(numbers[i], expected[i]) << i;
+        EXPECT_EQ(sent[i].first, sent[0].first + 20 * static_cast<std::int64_t>(i));
+    }
+    EXPECT_EQ(b.downlink().sums().delivered.packets, 6U);
+    const rlc_counts counts = b.sender(bearer::way::down).counts();
+    EXPECT_EQ(counts.polls, 0U);
+    EXPECT_EQ(counts.retransmissions, 3U);
+    EXPECT_EQ(counts.held, 0U);
+    EXPECT_EQ(b.counts(bearer::way::up).pdus, 0U);  // no status
+}
+
+TEST(KnownOutcome, WithManyErrorsEverythingArrivesAndATenthCostsATenth) {
+    for (const bool alone : {false, true})
+        for (const bool in_order : {false, true}) {
+            bearer_config c = of_profile("lundsten-384");
+            c.outcome = feedback::known;
+            c.pdus_alone = alone;
+            if (alone) c.profile.block_down = 40;
+            c.rlc.in_sequence = in_order;
+            c.rlc.queue_sdus = 5000;
+            c.errors_down.rate = 0.1;
+            bearer b(c);
+            for (int i = 0; i < 2000; ++i) b.downlink().offer(packet(1500), 0);
+            std::int64_t t = 0;
+            while (!b.downlink().idle() && t < 200'000 * ms) run_to(b, t += 100 * ms);
+            EXPECT_EQ(b.downlink().sums().delivered.packets, 2000U);
+            EXPECT_EQ(b.sender(bearer::way::down).counts().held, 0U);
+            // 2000 packets at 384 kbit/s take 62.5 s.
+            EXPECT_NEAR(static_cast<double>(t) / (62'500 * ms), 1 / 0.9, 0.03);
+        }
 }
 
 TEST(Errors, ARecordedSequenceIsKeptAndBeginsAnew) {

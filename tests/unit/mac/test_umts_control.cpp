@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "umts/bearer.h"
 #include "umts_bearers.h"
@@ -115,6 +116,83 @@ TEST(Control, ThresholdAndRateOfFachAreTheirs) {
     // 11 PDUs of 40 octets, LI and all: one more each 20 ms, or each 40.
     const auto fast = state_and_time(400, 16).second, slow = state_and_time(400, 8).second;
     EXPECT_NEAR(static_cast<double>(slow - fast), 10 * 20e6, 20e6);
+}
+
+// Echo requests of the terminal, of so many bytes beside 28 of headers, one every two seconds. The
+// host answers 20 ms after the core network has them: that makes those over DCH last as long as in
+// the text. Round trips in ms, and whether the answer came over a DCH.
+struct echo {
+    double ms;
+    bool dch;
+};
+std::vector<echo> pings(const bearer_config& c, const std::vector<int>& bytes) {
+    bearer b(c);
+    std::vector<echo> found;
+    std::int64_t there = -1, answered = -1;
+    b.uplink().deliver_to([&](const link_packet& p) {
+        there = p.due_ns;
+        return 0;
+    });
+    b.downlink().deliver_to([&](const link_packet& p) {
+        answered = p.due_ns;
+        return 0;
+    });
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const std::int64_t asked = static_cast<std::int64_t>(i) * 2000 * ms;
+        there = answered = -1;
+        b.uplink().offer(packet(28 + bytes[i]), asked);
+        for (std::int64_t t = asked; there < 0; t += ms) run_to(b, t);
+        const std::int64_t answer = there + 20 * ms;
+        run_to(b, answer);
+        b.downlink().offer(packet(28 + bytes[i]), answer);
+        run_to(b, asked + 1990 * ms);
+        found.push_back(
+            {static_cast<double>(answered - asked) * 1e-6, b.control_state() == rrc_state::dch});
+    }
+    return found;
+}
+
+// Table 2.1 of Teyeb: 32 bytes over FACH take 270 to 350 ms and no longer at first, 128 over DCH
+// 190 to 221 ms and 0.9 s more at first.
+TEST(Ping, TheFirstOneOverDchWaitsForItsSetUp) {
+    bearer_config c = of_profile("umts-384");
+    c.control.always_dch = false;
+    c.control.set_up_ns = 900 * ms;
+    c.control.threshold_bytes = 100;
+    const auto dch = pings(c, std::vector<int>(8, 128));
+    for (const echo& e : dch) EXPECT_TRUE(e.dch);
+    EXPECT_NEAR(dch[0].ms - dch[1].ms, 900, 20);
+    for (std::size_t i = 1; i < dch.size(); ++i) {
+        EXPECT_GE(dch[i].ms, 190);
+        EXPECT_LE(dch[i].ms, 221);
+    }
+    c.control.fach_kbps = 7;  // the text gives no rate; 6 makes 360 ms, 8 makes 260
+    const auto fach = pings(c, std::vector<int>(8, 32));
+    for (std::size_t i = 1; i < fach.size(); ++i) {
+        EXPECT_FALSE(fach[i].dch);
+        EXPECT_GE(fach[i].ms, 270);
+        EXPECT_LE(fach[i].ms, 350);
+    }
+}
+
+// Figure 2.6 of Teyeb: while the packets grow, the round trip falls where the DCH begins, at some
+// 250 bytes.
+TEST(Ping, GrowingPacketsLeaveFachAtTheThreshold) {
+    bearer_config c = of_profile("umts-384");
+    c.control.always_dch = false;
+    c.control.threshold_bytes = 250;
+    std::vector<int> bytes;
+    for (int n = 1; n <= 400; n += 3) bytes.push_back(n);
+    const auto found = pings(c, bytes);
+    std::size_t step = 0;
+    while (step < found.size() && !found[step].dch) ++step;
+    ASSERT_LT(step + 1, found.size());
+    EXPECT_NEAR(bytes[step], 250, 30);
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i].dch, i >= step) << bytes[i];
+    // The one with which it begins still goes over FACH; the next one is quick.
+    EXPECT_GE(found[step].ms, found[step - 1].ms);
+    EXPECT_LT(found[step + 1].ms, found[step - 1].ms - 100);
+    EXPECT_GT(found[step - 1].ms, found[1].ms + 100);
 }
 
 TEST(Window, WhatTheReceiverGrantsIsKeptUnderLosses) {

@@ -79,7 +79,7 @@ TEST(Discard, WhatPollsRepeatCountsOrNot) {
             am_config c;
             c.max_dat = 3;
             c.discard = mode;
-            c.poll_counted = counted;
+            c.poll_counted = counted ? poll_counting::always : poll_counting::never;
             rlc_world w(c, 3, 4);
             pdu_content content(42);
             int times = 0;
@@ -296,7 +296,7 @@ drawn draw(std::uint64_t seed) {
     d.twice = up_to(3) == 0 ? 0.1 : 0;
     d.delay = 1 + up_to(8);
     d.per_tti = 1 + up_to(12);
-    c.poll_counted = up_to(2) == 0;
+    c.poll_counted = up_to(2) == 0 ? poll_counting::always : poll_counting::never;
     return d;
 }
 

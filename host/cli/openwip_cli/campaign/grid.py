@@ -103,13 +103,16 @@ class Grid:
                     f" {'a list of ' * several}{', '.join(map(str, there))}"
                 )
 
-    def check_numbers(self, whose: str, name: str, where: dict[str, Any]) -> None:
+    def check_numbers(
+        self, whose: str, name: str, where: dict[str, Any], among: list[Any] | None = None
+    ) -> None:
+        """`among`: only these values are looked at."""
         if words := [
             v
             for p in self.points
             if p.matches(where)
             for k, v in p.settings
-            if k == name and isinstance(v, str)
+            if k == name and isinstance(v, str) and (among is None or v in among)
         ]:
             raise BadInput(
                 f"{whose} is {name}, which is {words[0]!r} in the grid; valid: a setting that is"

@@ -119,6 +119,11 @@ def check_point(file: ExperimentFile, settings: dict[str, Any], point: Point, ti
             f"experiment file {file.path}: only one of spike_at_s and spike_s is set; valid:"
             " both or none"
         )
+    if time == "real" and "first_rto_ms" in both:
+        raise BadInput(
+            f"experiment file {file.path}: first_rto_ms is set with --time real, where the kernel has"
+            " no such setting; valid: --time virtual or ns3"
+        )
     check_names(file, both, point)
     control = both.get("congestion_control")
     if time != "ns3" and control is not None and control not in OF_LINUX:

@@ -111,6 +111,13 @@ def _bearer(over: str, under: str | None = None) -> Reading:
     return read
 
 
+def _session_kbps(r: Report, point: Point, _: object) -> float:
+    """The bits of all PDUs of the downlink over the time of the downloads, which lie apart: nothing
+    is sent between them."""
+    flows = r["workload"]["flows"].values()
+    return r["bearer"]["down"]["pdu_bits"] / 1e3 / sum(f["session_s"] * f["times"] for f in flows)
+
+
 def _handover(key: str) -> Reading:
     """A value of the first handover of a run."""
     return lambda r, *_: r["workload"]["handovers"][0][key]
@@ -210,6 +217,10 @@ METRICS: dict[str, tuple[str, Reading]] = {
         "deviation of the send window (share of its mean)",
         lambda r, p, _: math.sqrt(max(0.0, _flow("window_variance")(r, p, _)))
         / _flow("window")(r, p, _),
+    ),
+    "session_kbps": (
+        "throughput of a session, retransmissions and status PDUs included (kbit/s)",
+        _session_kbps,
     ),
     "peak_kbps": (
         "throughput in intervals with any PDU (kbit/s)",

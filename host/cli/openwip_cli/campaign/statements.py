@@ -291,9 +291,13 @@ def crossing(results: Results, check: Statement, case: Case) -> Finding:
 
 
 def _along(results: Results, check: Statement, case: Case, fewest: int) -> list[Point]:
-    """In the order of the setting that it is over."""
+    """In the order of the setting that it is over, `among` these of its values."""
     over, low, high = check["over"], check.get("least_x", -math.inf), check.get("most_x", math.inf)
-    points = [p for p in results.where(**(check.get("where", {}) | case)) if low <= p[over] <= high]
+    points = [
+        p
+        for p in results.where(**(check.get("where", {}) | case))
+        if p[over] in check.get("among", [p[over]]) and low <= p[over] <= high
+    ]
     if len(points) < fewest:
         raise LookupError("nothing to compare")
     return sorted(points, key=lambda p: p[over])
@@ -490,8 +494,8 @@ OF_KIND = {
     "disjoint": ("metric over a b", "scale digits unit"),
     "crossing": ("metric over a b until", "where"),
     "spread": ("metric over most", "where least_x most_x"),
-    "falls": ("metric over", "where least_x slack"),
-    "rises": ("metric over", "where least_x slack"),
+    "falls": ("metric over", "where least_x slack among"),
+    "rises": ("metric over", "where least_x slack among"),
     "flattens": ("metric over", "where least_x"),
     "model": ("where", "least most"),
     "steps": ("where base_ms rise_ms steps between", ""),
@@ -548,7 +552,7 @@ def check_statements(e: Experiment, given: Any) -> None:
                 f"{whose}: expect", {s["over"]: s["expect"]} if kind == "best" else {}
             )
         for where in (s.get("where", {}) | case for _, case in cases(s) if kind in ALONG):
-            e.grid.check_numbers(f"{whose}: over", s["over"], where)
+            e.grid.check_numbers(f"{whose}: over", s["over"], where, s.get("among"))
 
 
 def evaluate(results: Results, statement: Statement) -> Evaluation:

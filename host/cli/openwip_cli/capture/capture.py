@@ -184,6 +184,10 @@ def arguments_of(cell: Cell, given: argparse.Namespace, file: str, places: Place
 
 
 def main(arguments: list[str], places: Places) -> int:
+    if arguments[:1] == ["plot"]:
+        from . import plot
+
+        return plot.main(arguments[1:])
     given = parse(arguments)
     if given.install_wireshark or given.uninstall:
         return (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Round trip of each TCP segment, from a capture of both ends' interfaces in virtual time (pcap
-with nanoseconds, IPv4): from when it is sent for the first time until the first acknowledgement of
+"""Round trip of each TCP segment, from a capture of both ends' interfaces (pcap with nanoseconds or
+pcapng, IPv4): from when it is sent for the first time until the first acknowledgement of
 all of it is there. Segments that are sent again have none: it could be that of either. A packet is
 told from others by its ends, identification and numbers; the first time that it stands in the
 capture it is sent, the second time it has arrived."""
@@ -11,19 +11,64 @@ import struct
 from collections.abc import Iterator
 
 MAGIC = 0xA1B23C4D  # nanoseconds, this order of bytes
+SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6  # blocks of pcapng
+SECTION_ORDER = 0x1A2B3C4D  # of the bytes of a section
+RAW, IPV4 = 101, 228  # link types of packets that are IP
+RESOLUTION, END_OF_OPTIONS = 9, 0
 TCP, ACK, NUMBERS = 6, 16, 2**32 - 1
 Flow = tuple[bytes, bytes]  # address and port of the sender, of the receiver
 
 
 def packets(path: pathlib.Path | str) -> Iterator[tuple[int, bytes]]:
+    """Nanoseconds and IP packet of each that the capture has."""
     data = pathlib.Path(path).read_bytes()
-    if len(data) < 24 or struct.unpack_from("<I", data)[0] != MAGIC:
-        raise ValueError(f"{path} is no capture with nanoseconds")
+    magic = struct.unpack_from("<I", data)[0] if len(data) >= 24 else 0
+    if magic == SECTION:
+        yield from _of_pcapng(data)
+        return
+    if magic != MAGIC:
+        raise ValueError(f"{path} is neither pcapng nor a pcap file with nanoseconds")
     at = 24
     while at + 16 <= len(data):
         seconds, nanoseconds, held, _ = struct.unpack_from("<IIII", data, at)
         yield seconds * 1_000_000_000 + nanoseconds, data[at + 16 : at + 16 + held]
         at += 16 + held
+
+
+def _of_pcapng(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """What a broken file has of its last block is left out, and so are interfaces without IP."""
+    units: list[int | None] = []  # nanoseconds of a unit of time of each interface
+    at = 0
+    while at + 12 <= len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        if length < 12 or at + length > len(data):
+            break
+        if kind == SECTION:
+            if struct.unpack_from("<I", data, at + 8)[0] != SECTION_ORDER:
+                raise ValueError("a pcapng file in the other order of bytes")
+            units = []
+        elif kind == INTERFACE:
+            link = struct.unpack_from("<H", data, at + 8)[0]
+            options = data[at + 16 : at + length - 4]
+            units.append(_unit_ns(options) if link in (RAW, IPV4) else None)
+        elif kind == PACKET:
+            which, high, low, held = struct.unpack_from("<IIII", data, at + 8)
+            if which < len(units) and (unit := units[which]) is not None:
+                yield ((high << 32 | low) * unit, data[at + 28 : at + 28 + held])
+        at += length
+
+
+def _unit_ns(options: bytes) -> int:
+    """Of if_tsresol, a power of ten; without it time is in microseconds."""
+    at = 0
+    while at + 4 <= len(options):
+        code, length = struct.unpack_from("<HH", options, at)
+        if code == END_OF_OPTIONS:
+            break
+        if code == RESOLUTION and length == 1 and options[at + 4] <= 9:
+            return int(10 ** (9 - options[at + 4]))
+        at += 4 + length + (-length) % 4
+    return 1000
 
 
 @dataclasses.dataclass
@@ -40,6 +85,7 @@ class Segment:
     acknowledged: int | None  # the same of the direction that it acknowledges
     options: bytes
     first_of_back: int  # number of the first data of the other direction, as it stands in a packet
+    window: int  # as it stands in the packet
 
 
 def segments_of(path: pathlib.Path | str) -> Iterator[Segment]:
@@ -47,10 +93,10 @@ def segments_of(path: pathlib.Path | str) -> Iterator[Segment]:
     seen: set[tuple[bytes, ...]] = set()
     first: dict[Flow, int] = {}
     for ns, ip in packets(path):
-        header = (ip[0] & 15) * 4
-        if ip[0] >> 4 != 4 or ip[9] != TCP:
+        header = (ip[0] & 15) * 4 if ip else 0
+        if len(ip) < max(20, header) + 20 or ip[0] >> 4 != 4 or ip[9] != TCP:
             continue
-        number, acknowledged, offset, flags = struct.unpack_from(">IIBB", ip, header + 4)
+        number, acknowledged, offset, flags, window = struct.unpack_from(">IIBBH", ip, header + 4)
         source = ip[12:16] + ip[header : header + 2]
         destination = ip[16:20] + ip[header + 2 : header + 4]
         data_at = header + (offset >> 4) * 4
@@ -77,6 +123,7 @@ def segments_of(path: pathlib.Path | str) -> Iterator[Segment]:
             acknowledged - first[back] & NUMBERS if flags & ACK and back in first else None,
             ip[header + 20 : data_at],
             first.get(back, 0),
+            window,
         )
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The behaviour of a TCP sender around a handover, from a capture of both ends' interfaces
-in virtual time (packet_rtt.py): the connection and direction with the most bytes. Times are seconds
-of the capture's clock."""
+"""The data of a TCP connection over time, from a capture of both ends' interfaces (packet_rtt.py),
+and the behaviour of its sender around a handover. Times are seconds of the capture's clock."""
 
 import dataclasses
 import pathlib
@@ -10,7 +9,8 @@ from typing import Any
 
 from . import packet_rtt
 
-SACK, END, NOTHING = 5, 0, 1  # kinds of TCP options
+SACK, SCALE, END, NOTHING = 5, 3, 0, 1  # kinds of TCP options
+SYN = 2
 
 
 @dataclasses.dataclass
@@ -30,6 +30,7 @@ class Heard:
     at: float
     up_to: int
     sacked: list[tuple[int, int]]
+    window: int = 0  # of the receiver, octets
 
 
 @dataclasses.dataclass
@@ -63,11 +64,29 @@ def sack_blocks(options: bytes) -> list[tuple[int, int]]:
     return []
 
 
+def scale_of(options: bytes) -> int | None:
+    """The window scale that a SYN offers."""
+    at = 0
+    while at + 1 < len(options) and options[at] != END:
+        if options[at] == SCALE and at + 2 < len(options):
+            return min(14, options[at + 2])
+        at += 1 if options[at] == NOTHING else max(2, options[at + 1])
+    return None
+
+
 def of_capture(path: pathlib.Path | str) -> Sequence:
     """The direction with the most data; without any it is empty."""
+    return next(iter(all_of_capture(path).values()), Sequence())
+
+
+def all_of_capture(path: pathlib.Path | str) -> dict[packet_rtt.Flow, Sequence]:
+    """Each direction of each connection that has data, the one with the most first."""
     found: dict[packet_rtt.Flow, Sequence] = {}
+    scales: dict[packet_rtt.Flow, int | None] = {}
     for s in packet_rtt.segments_of(path):
         at = s.ns * 1e-9
+        if s.flags & SYN:
+            scales[s.flow] = scale_of(s.options)
         if s.arrived and s.acknowledged is not None:
             blocks = [
                 (
@@ -76,12 +95,15 @@ def of_capture(path: pathlib.Path | str) -> Sequence:
                 )
                 for a, b in sack_blocks(s.options)
             ]
-            found[s.flow[1], s.flow[0]].heard.append(Heard(at, s.acknowledged, blocks))
+            back = s.flow[1], s.flow[0]
+            both = scales.get(s.flow), scales.get(back)
+            shift = both[0] if None not in both and not s.flags & SYN else None
+            found[back].heard.append(Heard(at, s.acknowledged, blocks, s.window << (shift or 0)))
         elif s.octets and not s.arrived and s.number is not None:
             sequence = found.setdefault(s.flow, Sequence())
             again = s.number < sequence.octets
             sequence.sent.append(Sent(at, s.number, s.number + s.octets, again))
-    return max(found.values(), key=lambda s: s.octets, default=Sequence())
+    return dict(sorted(found.items(), key=lambda item: -item[1].octets))
 
 
 def around(sequence: Sequence, began_s: float, over_s: float) -> dict[str, Any]:

@@ -94,6 +94,8 @@ def of_sysctls(sysctls: dict[str, Any]) -> dict[str, Any]:
             settings[OF_LINUX[name]] = "off" if text == "0" else "on"
         elif name == "tcp_rto_min_us":
             settings["min_rto_ms"] = f"{float(text) / 1000:g}"
+        elif name == "tcp_first_rto_ms":
+            settings["first_rto_ms"] = text
         # its middle, of which Linux gives away one half at first; with tuning (and then without) no
         # limit
         elif name == "tcp_rmem":
@@ -108,7 +110,7 @@ def of_sysctls(sysctls: dict[str, Any]) -> dict[str, Any]:
         elif name not in WITHOUT_EFFECT:
             raise BadInput(
                 f"sysctl {name} with --time ns3, which has no such setting; valid: "
-                f"{', '.join([*OF_LINUX, 'tcp_rto_min_us', 'tcp_rmem', *AS_IT_IS, *WITHOUT_EFFECT])}"
+                f"{', '.join([*OF_LINUX, 'tcp_rto_min_us', 'tcp_first_rto_ms', 'tcp_rmem', *AS_IT_IS, *WITHOUT_EFFECT])}"
             )
     return settings
 
