@@ -130,7 +130,7 @@ void jakes_fading::ray(int receiver, int ray, int user, std::span<float> in_phas
                        std::span<float> quadrature) const {
     const double scale = 1 / std::sqrt(static_cast<double>(oscillators_));
     for (int which = 0; which < 2; ++which) {
-        const quadrature_part& p = part(receiver, ray, which);
+        const quadrature_part& p = parts_[index((receiver * rays_ + ray) * 2 + which)];
         for (int m = 0; m < slots_; ++m) {
             double sum = 0;
             for (int n = 0; n < oscillators_; ++n) {

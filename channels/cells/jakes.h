@@ -37,12 +37,6 @@ private:
         std::vector<double> phase;                  // [oscillator][user], in turns
         std::vector<float> now_cosine, now_sine;    // [oscillator][user] in the first slot
     };
-    quadrature_part& part(int receiver, int ray, int quadrature) {
-        return parts_[static_cast<std::size_t>((receiver * rays_ + ray) * 2 + quadrature)];
-    }
-    const quadrature_part& part(int receiver, int ray, int quadrature) const {
-        return const_cast<jakes_fading*>(this)->part(receiver, ray, quadrature);
-    }
     void set_exactly(quadrature_part& p) const;
     void turn(quadrature_part& p) const;
     void add_power(const quadrature_part& p, float* power) const;
@@ -50,8 +44,8 @@ private:
     int users_, width_, receivers_, rays_, oscillators_, slots_;
     double slot_s_;
     std::int64_t calls_ = 0;
-    std::vector<quadrature_part> parts_;
-    std::vector<float> power_;  // [receiver][slot][user]
+    std::vector<quadrature_part> parts_;  // [receiver][ray][I, Q]
+    std::vector<float> power_;            // [receiver][slot][user]
 };
 
 }  // namespace wip::cells

@@ -446,6 +446,14 @@ def parse_emulate(arguments: list[str]) -> Options:
                     f"{s.flag} with --link {kind}; valid: with --link"
                     f" {emulator.OF_LINKS[s.key.partition('.')[0]]}"
                 )
+            if s.key.startswith("cells.") and "cells" not in (
+                options.scenario["umts.error_model"],
+                options.scenario["umts.up_error_model"],
+            ):
+                raise BadInput(
+                    f"{s.flag} is given, but no block errors come from the cells; valid: with"
+                    " --error-model cells or --up-error-model cells"
+                )
             if s.key.startswith("wired.") and kind == "umts" and not split:
                 raise BadInput(
                     f"{s.flag} is given with --link umts, which has a wired network only"
