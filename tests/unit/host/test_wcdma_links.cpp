@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,14 +20,15 @@ namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 
-emulator_config made(std::initializer_list<const char*> assignments) {
+emulator_config made(const std::vector<const char*>& assignments) {
     config::settings s(emulator_keys());
     s.merge_assignment("link.kind=umts");
+    s.merge_assignment("terminal.namespace=t");
     for (const auto* a : assignments) s.merge_assignment(a);
     return translate(s);
 }
 
-std::string refusal(std::initializer_list<const char*> assignments) {
+std::string refusal(const std::vector<const char*>& assignments) {
     try {
         made(assignments);
     } catch (const config::error& e) {
@@ -79,7 +79,7 @@ TEST(WcdmaLinks, TheirSettingsReachTheCells) {
 
 TEST(WcdmaLinks, WhatCannotBeIsRefused) {
     for (const auto& [assignments, why] :
-         std::initializer_list<std::pair<std::initializer_list<const char*>, const char*>>{
+         std::vector<std::pair<std::vector<const char*>, const char*>>{
              {{"terminals=4", "cells.users=3"}, "at least terminals = 4"},
              {{"cells.count=8", "cells.wrap=on"}, "7, 19 or 37 with wrap-around"},
              {{"umts.error_model=cells", "umts.profile=lundsten-384"}, "TTI is 10 ms"},
