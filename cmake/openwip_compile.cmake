@@ -23,7 +23,7 @@ function(openwip_optimise options)
     endif()
   endforeach()
 endfunction()
-openwip_optimise(-O3 wip_sample wip_products wip_bin wip_symbol_channel wip_mix wip_air gnuradio-wip vusrp)
+openwip_optimise(-O3 wip_sample wip_wcdma_cells wip_products wip_bin wip_symbol_channel wip_mix wip_air gnuradio-wip vusrp)
 openwip_optimise(-O1 wip_tcpl openwip-monitor wip_python wip_config wip_profiles wip_air_program wip_monitor wip_radio)
 openwip_optimise(-Og wip_capture wip_channel wip_emulator wip_ns3 wip_ns3_line wip_split)      # options of a command line alone
 openwip_optimise("-O1;-g0" ${test_programs} ${window_programs} eager_monitor eager_emulator)

@@ -31,6 +31,7 @@ ROOMS = {
     "channels/packet": "Links and channels of packets",
     "channels/profiles": "Channel definitions",
     "channels/cell": "Emulated cells",
+    "channels/cells": "WCDMA cells",
     "channels/fader": "Faders between radios",
 }
 SETTINGS = {

@@ -134,10 +134,10 @@ std::vector<umts::episode> episodes_from(const config::settings& s, const char* 
 
 umts::block_error_config errors_from(const config::settings& s, const char* trace_key, double rate,
                                      const std::vector<int>& trace, umts::error_model model,
-                                     double burst) {
+                                     double burst, double p12, double p22) {
     if (!trace.empty() && std::ranges::all_of(trace, [](int n) { return n == 0; }))
         throw s.refuse(trace_key, "valid: one run of more than 0 blocks at least");
-    return {model, rate, burst, trace};
+    return {model, rate, burst, p12, p22, trace};
 }
 
 void triggers_from(const config::umts_settings& v, umts::am_config& c) {
@@ -215,14 +215,19 @@ umts::bearer_config bearer_from(const config::settings& s,
     b.again_ns = nanoseconds(v.again_ms);
     b.given_up_is_final = config::translated(v.given_up, false, true);
     using model = umts::error_model;
-    const model down = config::translated(v.error_model, model::uniform, model::markov2,
-                                          model::markov3, model::burst);
-    const model up = config::translated(v.up_error_model, down, model::uniform, model::markov2,
-                                        model::markov3, model::burst);
-    b.errors_down =
-        errors_from(s, name::umts_error_trace, v.errors, v.error_trace, down, v.error_burst);
-    b.errors_up = errors_from(s, name::umts_up_error_trace, v.up_errors, v.up_error_trace, up,
-                              v.up_error_burst == 0 ? v.error_burst : v.up_error_burst);
+    const model down =
+        config::translated(v.error_model, model::uniform, model::markov2, model::chain3,
+                           model::birth_death, model::burst, model::external);
+    const model as_down = down == model::external ? model::uniform : down;
+    const model up =
+        config::translated(v.up_error_model, as_down, model::uniform, model::markov2, model::chain3,
+                           model::birth_death, model::burst, model::external);
+    b.errors_down = errors_from(s, name::umts_error_trace, v.errors, v.error_trace, down,
+                                v.error_burst, v.error_p12, v.error_p22);
+    b.errors_up =
+        errors_from(s, name::umts_up_error_trace, v.up_errors, v.up_error_trace, up,
+                    v.up_error_burst == 0 ? v.error_burst : v.up_error_burst,
+                    v.up_error_p12.value_or(v.error_p12), v.up_error_p22.value_or(v.error_p22));
     b.rlc = rlc_from(v);
     b.rlc.queue_sdus = all.link.queue_packets;
     b.granted_window = v.receiver_window;
@@ -237,6 +242,10 @@ umts::bearer_config bearer_from(const config::settings& s,
         } catch (const std::invalid_argument& why) {
             throw s.refuse(key, why.what());
         }
+    for (const auto& [key, e] : {std::pair(name::umts_error_model, &b.errors_down),
+                                 {name::umts_up_error_model, &b.errors_up}})
+        if (e->model == model::external && b.profile.tti_ms * 1'000'000 != cells::block_ns)
+            throw s.refuse(key, "valid: cells with a bearer profile whose TTI is 10 ms");
     try {
         b.check();
     } catch (const std::invalid_argument& e) {
@@ -263,6 +272,48 @@ umts::cell_config umts_cell_from(const config::settings& s,
                            "valid, separated by commas: conversational, streaming, interactive, "
                            "background");
         c.classes.push_back(static_cast<umts::traffic_class>(at - umts::class_names.begin()));
+    }
+    return c;
+}
+
+// Where no bearer takes its block errors from them, they are not built.
+cells::cells_config wcdma_from(const config::settings& s,
+                               const config::emulator_configuration& all) {
+    const auto& v = all.cells;
+    cells::cells_config c;
+    c.cells = v.count;
+    c.wrap = v.wrap;
+    c.side_m = v.side_m;
+    c.users = v.users == 0 ? all.terminals : v.users;
+    c.carriers = v.carriers;
+    c.spreading = v.spreading;
+    c.of = config::translated(v.direction, cells::direction::uplink, cells::direction::downlink);
+    c.orthogonality = v.orthogonality;
+    c.path_exponent = v.path_exponent;
+    c.path_gain_db = v.path_gain_db;
+    c.shadowing_db = v.shadowing_db;
+    c.shadowing_m = v.shadowing_m;
+    c.doppler_hz = v.doppler_hz;
+    c.rays = v.rays;
+    c.oscillators = v.oscillators;
+    c.noise_dbw = v.noise_dbw;
+    c.power_dbw = v.power_dbw;
+    c.power_range_db = v.power_range_db;
+    c.step_db = v.step_db;
+    c.loop_slots = v.loop_slots;
+    c.target_low_db = v.target_low_db;
+    c.target_high_db = v.target_high_db;
+    c.margin_db = v.margin_db;
+    c.curve_db = v.curve_db;
+    c.speed_kmh = v.speed_kmh;
+    c.handover_db = v.handover_db;
+    if (c.users < all.terminals)
+        throw s.refuse(name::cells_users,
+                       "valid: 0, or at least terminals = " + std::to_string(all.terminals));
+    try {
+        c.check();
+    } catch (const std::invalid_argument& e) {
+        throw s.refuse("cells." + std::string(e.what()));
     }
     return c;
 }
@@ -367,6 +418,7 @@ emulator_config translate(config::settings& s) {
                                 link_kind::hetnet, link_kind::trace, link_kind::wire);
     c.bearer = bearer_from(s, v);
     c.umts_cell = umts_cell_from(s, v);
+    c.wcdma = wcdma_from(s, v);
     c.spike_ms = v.umts.spike_ms;
     c.outage_ms = v.umts.outage_ms;
     for (int n = 1; n <= c.cell.cell.users; ++n)

@@ -11,6 +11,7 @@
 
 #include "cell/cell_channel.h"
 #include "cell/emulated_cell.h"
+#include "cells/cells_config.h"
 #include "config/schema.h"
 #include "extension/link_rules.h"
 #include "handover/handover_config.h"
@@ -66,6 +67,7 @@ struct emulator_config {
     link_kind kind = link_kind::ofdm;
     umts::bearer_config bearer;
     umts::cell_config umts_cell;
+    cells::cells_config wcdma;
     double spike_ms = 0, outage_ms = 0;  // from the moment at which it is set
     emulation_config cell;
     extension::link_rules_config rules;  // of the OFDM cell

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cells/wcdma_cells.h"
 #include "emulator/link_pair.h"
 #include "station/mac_status.h"
 #include "umts/cell.h"
@@ -65,14 +66,36 @@ void fill_bearer_terminal(const bearer& b, MacStatus& status) {
     status.mutable_radio()->set_locks(1);
 }
 
+void fill_wcdma(const cells::wcdma_cells& from, openwip::control::WcdmaCells& to) {
+    to.set_side_m(from.config().side_m);
+    to.set_handovers(from.handovers());
+    for (int c = 0; c < from.sites().size(); ++c) {
+        to.add_sites_m(from.sites().site(c).x);
+        to.add_sites_m(from.sites().site(c).y);
+    }
+    for (int u = 0; u < from.users(); ++u) {
+        auto& user = *to.add_users();
+        user.set_sir_db(from.sir_db(u));
+        user.set_power_dbw(from.power_dbw(u));
+        user.set_cell(from.cell(u));
+        user.set_x_m(from.place(u).x);
+        user.set_y_m(from.place(u).y);
+        user.set_lost(from.lost(u));
+    }
+}
+
 class umts_links final : public link_pair {
 public:
-    explicit umts_links(const emulator_config& c) : cell_(c.bearer, c.umts_cell) { apply(c, 0); }
+    explicit umts_links(const emulator_config& c) : cell_(c.bearer, c.umts_cell) {
+        apply(c, 0);
+        cell_.on_advance([this](std::int64_t now_ns) { keep_up(now_ns); });
+    }
     packet_link& downlink() override { return cell_.downlink(); }
     packet_link& uplink() override { return cell_.uplink(); }
     void fill_base(MacStatus& status) const override {
         fill_users(status, fill_bearer_base);
         status.mutable_bearer()->set_rate_bps(down_bps_);
+        if (wcdma_) fill_wcdma(*wcdma_, *status.mutable_wcdma());
     }
     void fill_terminal(MacStatus& status) const override {
         fill_users(status, fill_bearer_terminal);
@@ -112,13 +135,32 @@ private:
         status.mutable_bearer()->clear_busy_rate_bps();
     }
     void share(const emulator_config& c);
+    void use_wcdma(const emulator_config& c);
+    // The cells go on while nothing is sent, too: they have moved on when a block asks.
+    void keep_up(std::int64_t now_ns) {
+        if (wcdma_) wcdma_->advance_to(now_ns / cells::block_ns);
+    }
 
     umts::cell cell_;
+    std::unique_ptr<cells::wcdma_cells> wcdma_;  // once a direction's errors come from them
     double down_bps_ = 0;
     std::vector<std::uint8_t> framed_;
     std::vector<std::unique_ptr<sdu_journal>> journals_;
     passing spike_{"umts.spike_ms"}, outage_{"umts.outage_ms"};
 };
+
+void umts_links::use_wcdma(const emulator_config& c) {
+    using umts::error_model;
+    if (wcdma_ || (c.bearer.errors_down.model != error_model::external &&
+                   c.bearer.errors_up.model != error_model::external))
+        return;
+    wcdma_ = std::make_unique<cells::wcdma_cells>(c.wcdma, c.bearer.seed);
+    for (int u = 0; u < cell_.users(); ++u)
+        cell_.user(u).set_fates([this, u](std::int64_t start_ns) {
+            keep_up(start_ns);
+            return wcdma_->lost(u);
+        });
+}
 
 // Shares out the most that the cell can carry: its bearers, and all of it to the user with the
 // highest C/I.
@@ -154,6 +196,7 @@ void umts_links::apply(const emulator_config& wanted, std::int64_t now_ns) {
         b.grant_window(c.granted_window);
         b.set_episodes(spike_.with(c.spikes), outage_.with(c.outages));
     }
+    use_wcdma(wanted);
     cell_.reconfigure(wanted.umts_cell);
     share(wanted);
 }

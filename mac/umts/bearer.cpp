@@ -93,6 +93,8 @@ void bearer::set_errors(const block_error_config& down, const block_error_config
     config_.errors_down = down;
     config_.errors_up = up;
     sides_[0].errors = block_errors(down, config_.seed * 2);
+    sides_[0].external = down.model == error_model::external && down.runs.empty();
+    sides_[1].external = up.model == error_model::external && up.runs.empty();
     sides_[1].errors = block_errors(up, config_.seed * 2 + 1);
 }
 
@@ -298,6 +300,10 @@ int bearer::begin_interval(way w, std::int64_t start_ns) {
     return pdus;
 }
 
+bool bearer::block_lost(side& s, std::int64_t start_ns) {
+    return s.external ? fates_ && fates_(start_ns) : s.errors.lost();
+}
+
 bool bearer::send_pdu(way w, std::int64_t start_ns) {
     side& s = of(w);
     const auto room =
@@ -309,7 +315,7 @@ bool bearer::send_pdu(way w, std::int64_t start_ns) {
     if (!s.in_block || config_.pdus_alone) {
         s.counts.intervals += s.in_block ? 0 : 1;
         s.in_block = true;
-        s.block_lost = s.errors.lost() || end_of(config_.outages, start_ns) > start_ns;
+        s.block_lost = block_lost(s, start_ns) || end_of(config_.outages, start_ns) > start_ns;
         ++s.counts.blocks;
         s.counts.blocks_lost += s.block_lost ? 1 : 0;
     }

@@ -74,6 +74,11 @@ public:
     // False: there is none. The first one begins a block.
     bool send_pdu(way w, std::int64_t start_ns);
 
+    // Says of a block that begins then whether it is lost, where the error model of the direction
+    // is `external`; none: it is not.
+    using fate_fn = std::function<bool(std::int64_t start_ns)>;
+    void set_fates(fate_fn fates) { fates_ = std::move(fates); }
+
     // Every PDU that is sent, with the beginning of its interval, and whether it is lost.
     using watch_fn = std::function<void(way, std::span<const std::uint8_t> pdu,
                                         std::int64_t start_ns, bool lost)>;
@@ -133,6 +138,7 @@ private:
         packet_account packets;
         block_errors errors{{}, 0};
         bearer_counts counts;
+        bool external = false;
         double kbps = 0;
         std::int64_t done_ns = -1;  // the last interval that was visited
         int block = 0;
@@ -153,6 +159,7 @@ private:
     std::int64_t next_interval(way w) const;
     void on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_position& p);
     bool outcome_known() const { return acknowledged() && config_.outcome == feedback::known; }
+    bool block_lost(side& s, std::int64_t start_ns);
     bool acknowledged() const { return config_.mode == rlc_mode::acknowledged; }
     void re_establish();
     std::int64_t waiting_bytes() const;
@@ -164,6 +171,7 @@ private:
     std::array<link, 2> links_{link{*this, way::down}, link{*this, way::up}};
     rrc control_;
     watch_fn watch_;
+    fate_fn fates_;
     std::vector<std::uint8_t> pdu_;
 };
 

@@ -9,8 +9,8 @@ namespace {
 // Teyeb's latency lies between the ends of the RLC: so a retransmission comes 180 to 220 ms after
 // the first transmission, as he measures. Lundsten's PDU is a whole interval, and with 10 ms a
 // retransmission begins 60 ms after the first one; he has no limit on the uplink, 64 kbit/s is
-// none.
-constexpr std::array<bearer_profile, 10> profiles{{
+// none. Smaragdakis gives a rate and a round trip; a PDU is a whole block.
+constexpr std::array<bearer_profile, 12> profiles{{
     {"umts-384", 384, 32, 75, 60, 10, 40, 40},
     {"umts-128", 128, 32, 75, 60, 10, 40, 40},
     {"umts-64", 64, 32, 75, 60, 10, 40, 40},
@@ -18,6 +18,8 @@ constexpr std::array<bearer_profile, 10> profiles{{
     {"lundsten-384", 384, 64, 135, 10, 20, 960, 160, true},
     {"lundsten-128", 128, 64, 135, 10, 20, 320, 160, true},
     {"lundsten-64", 64, 64, 135, 10, 20, 160, 160, true},
+    {"smaragdakis-120", 120, 120, 60, 10, 10, 150, 150},
+    {"smaragdakis-240", 240, 240, 40, 10, 10, 300, 300},
     {"gprs", 32, 32, 350, 320, 20, 40, 40},
     {"wlan", 1000, 64, 5, 2, 2, 50, 16},
     {"reference", 3840, 3840, 10, 7, 2, 80, 80},

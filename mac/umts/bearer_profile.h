@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The bearers of the literature, each fact once: Teyeb 2006 (tables 5.3, 7.1, 8.1) and Lundsten
-// (table 2). The rate is that of SDUs and LIs: a PDU has its header on top, as the radio bearers of
-// 3GPP have it (384 kbit/s: 12 PDUs of 320 + 16 bits in 10 ms).
+// The bearers of the literature, each fact once: Teyeb 2006 (tables 5.3, 7.1, 8.1), Lundsten
+// (table 2) and Smaragdakis 2006. The rate is that of SDUs and LIs: a PDU has its header on top, as
+// the radio bearers of 3GPP have it (384 kbit/s: 12 PDUs of 320 + 16 bits in 10 ms).
 #pragma once
 
 #include <span>

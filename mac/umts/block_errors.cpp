@@ -7,15 +7,28 @@
 #include "types/require.h"
 
 namespace wip::umts {
+namespace {
+
+// pC1 of chain3, from P(E), p12 and p22.
+double first_error_of(const block_error_config& c) {
+    return c.rate * (1 - c.p22) / ((1 - c.rate) * (1 - c.p22 + c.p12));
+}
+
+}  // namespace
 
 void block_error_config::check() const {
     check_range("rate", rate, setting::umts_errors);
-    require(model == error_model::uniform || rate <= 0.5, "rate", rate,
-            "0 .. 0.5 where errors come together");
+    require(model == error_model::uniform || model == error_model::chain3 || rate <= 0.5, "rate",
+            rate, "0 .. 0.5 where errors come together");
     require(std::ranges::all_of(runs, [](int n) { return n >= 0; }) &&
                 (runs.empty() || std::ranges::any_of(runs, [](int n) { return n > 0; })),
             "runs", static_cast<double>(runs.size()), "of 0 or more blocks, one of them of any");
     check_range("burst", burst, setting::umts_error_burst);
+    check_range("p12", p12, setting::umts_error_p12);
+    check_range("p22", p22, setting::umts_error_p22);
+    if (model == error_model::chain3)
+        require(first_error_of(*this) <= 1, "rate", rate,
+                "at most (1 - p22 + p12)/(2 - 2 p22 + p12) with these p12 and p22");
 }
 
 block_chain chain_of(const block_error_config& c) {
@@ -27,7 +40,11 @@ block_chain chain_of(const block_error_config& c) {
         // Stay in the bad state: rate of the time, 1 / leave blocks at once.
         const double enter = leave * c.rate / (1 - c.rate);
         chain = {2, {0, 1, 0}, {{{1 - enter, enter, 0}, {leave, 1 - leave, 0}, {0, 0, 1}}}};
-    } else if (c.model == error_model::markov3) {
+    } else if (c.model == error_model::chain3) {
+        const double enter = first_error_of(c);
+        chain = {
+            3, {0, 1, 1}, {{{1 - enter, enter, 0}, {1 - c.p12, 0, c.p12}, {1 - c.p22, 0, c.p22}}}};
+    } else if (c.model == error_model::birth_death) {
         // Twice as much time in the middle as in the bad one: rate = middle / 2 + bad = middle.
         const double half = leave / 2, enter = half * c.rate / (1 - 1.5 * c.rate);
         chain = {3,

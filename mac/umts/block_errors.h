@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Which radio blocks are lost: a Markov chain of up to three states, each with its own probability
-// of a lost block; or bursts of a fixed length. One state: independent blocks. Of two: good without
-// loss, bad without anything else. Of three: the middle one loses every second block. `burst` is
-// the mean stay in a state that is not good, in blocks. Or a recorded sequence.
+// of a lost block; or bursts of a fixed length; or a recorded sequence.
+//   uniform      one state: independent blocks
+//   markov2      good without loss, bad without anything else; `burst` is the mean stay in the bad
+//                one, in blocks
+//   chain3       Smaragdakis (2006): correct, the first lost block of a burst, and the further ones
+//                of it; p12 leads from the first to the second, p22 from there to one more
+//   birth_death  three states in a row, good, middle and bad; the middle one loses every second
+//                block; `burst` is the mean stay in each of the two that are not good
+//   external     somebody else says it (bearer.h)
 #pragma once
 
 #include <array>
@@ -14,12 +20,13 @@
 
 namespace wip::umts {
 
-enum class error_model : std::uint8_t { uniform, markov2, markov3, burst };
+enum class error_model : std::uint8_t { uniform, markov2, chain3, birth_death, burst, external };
 
 struct block_error_config {
     error_model model = error_model::uniform;
     double rate = 0;  // share of the blocks that is lost; of a chain up to 0.5
     double burst = setting::umts_error_burst.initial;  // blocks
+    double p12 = setting::umts_error_p12.initial, p22 = setting::umts_error_p22.initial;
     // A recorded sequence instead, if there is one: so many blocks arrive, so many are lost, ...;
     // then from its beginning again.
     std::vector<int> runs = {};

@@ -50,6 +50,7 @@ void cell::advance(std::int64_t now_ns) {
         }
     }
     for (const auto& b : bearers_) b->advance(now_ns);
+    if (then_) then_(now_ns);
 }
 
 void cell::downlink_interval(std::int64_t start_ns) {

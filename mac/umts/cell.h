@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -35,6 +36,8 @@ public:
     const packet_link& downlink() const { return links_[0]; }
     const packet_link& uplink() const { return links_[1]; }
     void advance(std::int64_t now_ns);
+    // Called with the time at the end of each advance().
+    void on_advance(std::function<void(std::int64_t now_ns)> then) { then_ = std::move(then); }
     std::int64_t next_wakeup() const;
 
     int users() const { return static_cast<int>(bearers_.size()); }
@@ -68,6 +71,7 @@ private:
     std::vector<int> left_;  // PDUs that a user's bearer still carries in this interval
     std::array<link, 2> links_{link{*this, bearer::way::down}, link{*this, bearer::way::up}};
     cell_scheduler scheduler_;
+    std::function<void(std::int64_t)> then_;
 };
 
 }  // namespace wip::umts

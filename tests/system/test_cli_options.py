@@ -140,6 +140,18 @@ class Options(unittest.TestCase):
         for given, output in (
             (["--bearer", "umts-64"], "--bearer with --link ofdm; valid: with --link umts"),
             (
+                ["--cell-users", "30", "--link", "wlan"],
+                "--cell-users with --link wlan; valid: with --link umts",
+            ),
+            (
+                ["--cell-users", "30", "--link", "umts"],
+                "--cell-users is given, but no block errors come from the cells; valid: .*",
+            ),
+            (
+                ["--block-errors", "0.1", "--link", "umts", "--error-model", "cells"],
+                "--block-errors is 0.1 with --error-model cells, which says what blocks are lost; valid: .*",
+            ),
+            (
                 ["--link", "umts", "--retry-limit", "3"],
                 "--retry-limit with --link umts; valid: with --link wlan",
             ),

@@ -184,6 +184,7 @@ def values_of(action: argparse.Action) -> tuple[object, ...]:
     kind: Any = getattr(action, "kind", None)
     kind = kind.kind if isinstance(kind, Optional) else kind
     words = tuple(map(str, action.choices or ())) or tuple(getattr(kind, "words", ()))
+    words += tuple(getattr(kind, "earlier", ()))
     number = getattr(kind, "number", kind)
     if getattr(kind, "name", "") == "text" or not (words or hasattr(number, "low")):
         return ("",) * 6

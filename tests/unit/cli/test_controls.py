@@ -25,7 +25,7 @@ from openwip_cli.figures import capacities, checks, live_changes
 from openwip_cli.figures.facts import Facts, Lock
 from openwip_cli.runs import emulate as emulated
 from openwip_cli.runs import tcpl, transfers
-from openwip_cli.settings import controls, emulator, monitor, table
+from openwip_cli.settings import controls, emulator, kinds, monitor, table
 from openwip_cli.settings import scenario as scenarios
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
@@ -113,6 +113,19 @@ class Table(unittest.TestCase):
         )
         tree = emulated.config(cells.Cell("x"), s)["umts"]
         self.assertEqual((tree["spikes"], tree["outages"]), ("1,2", "5,1"))
+
+    def test_a_choice_of_an_earlier_release_is_taken_with_a_warning(self):
+        kind = table.setting("umts.error_model", "emulate").kind
+        kinds._warn_of_earlier.cache_clear()
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual([kind.read("markov3"), kind.read("markov3")], ["birth_death"] * 2)
+        self.assertEqual(
+            said.getvalue(),
+            "openwip: markov3 is called birth_death now; the next release does not take markov3\n",
+        )
+        self.assertNotIn("markov3", kind.valid)
+        with self.assertRaises(ValueError):
+            kind.read("markov4")
 
     def test_a_value_is_written_as_the_processes_write_it(self):
         for value, text in (

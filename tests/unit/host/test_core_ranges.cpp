@@ -88,7 +88,8 @@ std::vector<core_number> core_numbers() {
 
 // The settings that a limit needs beside it: the longest lead needs the longest delay, several
 // terminals need names, many connections small buffers, a receiver's window one that is as large,
-// no timer of polls a period, times of the RRC its states.
+// no timer of polls a period, times of the RRC its states, a target of the power control the other
+// one on the right side of it.
 std::vector<std::string> beside(const std::string& path) {
     if (path == "link.transmit_lead_slots" || path == "link.fader_slots")
         return {"link.retransmission_delay_ms=32"};
@@ -98,6 +99,8 @@ std::vector<std::string> beside(const std::string& path) {
     if (path == "umts.poll_timer_ms") return {"umts.poll_period_ms=100"};
     if (path == "umts.receiver_window") return {"umts.window=2048"};
     if (path.starts_with("umts.rrc_")) return {"umts.rrc=states"};
+    if (path == "cells.target_low_db") return {"cells.target_high_db=40"};
+    if (path == "cells.target_high_db") return {"cells.target_low_db=-20"};
     if (path == "split_tcp.buffer_kb") return {"split_tcp.connections=1"};
     return {};
 }

@@ -85,6 +85,8 @@ ALLOWED = {
     "channels/bin": {"types", "phy/qam", "phy/detection", "port", "link", "sample"},
     "channels/packet": {"types", "port", "wire", "queue", "link", "sample"},
     "channels/cell": {"sample", "bin", "packet", "profiles"} | MAC,
+    # The cells of WCDMA, without a link.
+    "channels/cells": {"types", "sample"},
     "channels/mix": {"types", "sample"},
     "channels/fader": {"types", "sample", "mix"},
     "channels/yaml": {"types"},
@@ -118,6 +120,7 @@ ALLOWED = {
             "sample",
             "calendar",
             "cell",
+            "cells",
             "extension",
             "umts",
             "handover",
@@ -255,6 +258,7 @@ PURE = (
     "channels/bin",
     "channels/packet",
     "channels/cell",
+    "channels/cells",
     "channels/mix",
     "firmware/core",
 )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""openwip channel: SNR traces (docs/how-to/channel-traces.md). Files are written and checked by one
+"""openwip channel: SNR traces (docs/how-to/channel-traces.md), and chains from traces of losses
+(docs/how-to/fit-losses.md). Files are written and checked by one
 program, wip_channel (host/channel); this is its command line, and what Python is better at: CSV,
 plots, and recording from a running cell."""
 
@@ -32,6 +33,7 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
   export FILE.h5 --csv|--mahimahi|--kaunet FILE
   pass -o FILE.csv             delay and Doppler shift of a satellite's pass (pass --help)
   record -o FILE.h5            record a trace in a running cell (demo or emulate --keep)
+  fit FILE [--json[=FILE]]     Markov chains from a trace of lost blocks or packets: text, CSV, .npy
 
 openwip channel COMMAND --help says more."""
 
@@ -456,6 +458,29 @@ def record(arguments: list[str], places: Places) -> int:
     return recording.interrupted
 
 
+def fit(arguments: list[str], places: Places) -> int:
+    p = Parser("channel fit")
+    p.add_argument(
+        "file",
+        metavar="FILE",
+        help="trace of losses, 0 for a block that arrives and 1 for one that is lost: text, CSV"
+        " with a column for each user, or .npy of blocks or of blocks x users",
+    )
+    p.json("counts, probabilities with intervals, and settings for emulate")
+    given = p.parse_args(arguments)
+    outputs.check_given("--json", given.json, given.file)
+    from . import chain_fit, losses
+
+    try:
+        result = chain_fit.fit(losses.read(pathlib.Path(given.file)))
+    except BadInput as e:
+        name = f"{given.file}: "
+        raise BadInput(name + str(e).removeprefix(name)) from None
+    outputs.say(given.json, chain_fit.text_of(result, printable(given.file)))
+    outputs.write_json(given.json, {"file": given.file} | result)
+    return 0
+
+
 COMMANDS = {
     "list": list_channels,
     "render": render,
@@ -465,6 +490,7 @@ COMMANDS = {
     "export": export,
     "record": record,
     "pass": satellite_pass.main,
+    "fit": fit,
 }
 
 

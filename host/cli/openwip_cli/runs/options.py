@@ -443,7 +443,16 @@ def parse_emulate(arguments: list[str]) -> Options:
         if s.flag and getattr(given, s.key) is not None:
             if emulator.of_another_link(s.key, kind):
                 raise BadInput(
-                    f"{s.flag} with --link {kind}; valid: with --link {s.key.partition('.')[0]}"
+                    f"{s.flag} with --link {kind}; valid: with --link"
+                    f" {emulator.OF_LINKS[s.key.partition('.')[0]]}"
+                )
+            if s.key.startswith("cells.") and "cells" not in (
+                options.scenario["umts.error_model"],
+                options.scenario["umts.up_error_model"],
+            ):
+                raise BadInput(
+                    f"{s.flag} is given, but no block errors come from the cells; valid: with"
+                    " --error-model cells or --up-error-model cells"
                 )
             if s.key.startswith("wired.") and kind == "umts" and not split:
                 raise BadInput(

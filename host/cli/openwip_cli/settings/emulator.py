@@ -11,9 +11,14 @@ NAME = "emulate"
 SETTINGS = settings_of(NAME)
 
 
+# Groups of settings of one kind of link.
+OF_LINKS = {"umts": "umts", "cells": "umts", "wlan": "wlan", "hetnet": "hetnet", "trace": "trace"}
+
+
 def of_another_link(key: str, kind: str) -> bool:
     """True for settings that a cell with this kind of link does not look at."""
-    return key.partition(".")[0] in {"umts", "wlan", "hetnet", "trace"} - {kind}
+    group = key.partition(".")[0]
+    return group in OF_LINKS and OF_LINKS[group] != kind
 
 
 def scenario_of(values: dict[str, Any]) -> Scenario:

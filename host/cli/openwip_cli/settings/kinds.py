@@ -2,8 +2,11 @@
 """The kinds of values: each reads one (ValueError, TypeError or OverflowError for any other) and
 says what is valid. The table of settings (table.py) has the kind of each setting."""
 
+import functools
 import math
 import re
+import sys
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from .. import core_schema
@@ -82,8 +85,10 @@ class Choice:
 
     name = "choice"
 
-    def __init__(self, *words: str) -> None:
-        self.words = words
+    def __init__(self, *words: str, earlier: Mapping[str, str] | None = None) -> None:
+        """`earlier`: words of an earlier release, which are taken for one release more, and what
+        they are called now."""
+        self.words, self.earlier = words, dict(earlier or {})
         numbers = [w for w in words if w.isdigit()]
         in_a_row = numbers and int(numbers[-1]) - int(numbers[0]) == len(numbers) - 1
         shown = (
@@ -97,9 +102,20 @@ class Choice:
         text = str(value)
         if "on" in self.words:
             text = SWITCHES.get(text, text)
+        if text in self.earlier:
+            _warn_of_earlier(text, self.earlier[text])
+            text = self.earlier[text]
         if text not in self.words:
             raise ValueError
         return int(text) if text.isdigit() else text
+
+
+@functools.cache  # once, however often the value is read
+def _warn_of_earlier(word: str, now: str) -> None:
+    print(
+        f"openwip: {word} is called {now} now; the next release does not take {word}",
+        file=sys.stderr,
+    )
 
 
 class ChoiceOrFile(Choice):

@@ -98,7 +98,7 @@ def kind_of(key: str, of: Views) -> Kind:
             if has("files")
             else ChoiceOrExtension(*has("choices"))
             if has("check") == "extension"
-            else Choice(*has("choices"))
+            else Choice(*has("choices"), earlier=has("earlier") or None)
         )
     if type_ == "impairments":
         names: dict[str, list[str] | None] = {}

@@ -12,7 +12,7 @@ from . import table
 # mac/schema/settings.yaml says what they mean
 COLUMNS = set(
     "in type range least unit words choices check default files help flag live fixed like own_key monitor"
-    " offers none most shown required experiment zero role part attributes".split()
+    " earlier offers none most shown required experiment zero role part attributes".split()
 )
 PROGRAMS = set(
     "macd emulator medium fader tcpl observer split demo emulate tcp-l running demo-live"
@@ -84,6 +84,8 @@ def check_column(where: str, column: str, value: Any) -> None:
         one_of(where, "type", value, TYPES)
     if column == "check":
         one_of(where, "check", value, CHECKS)
+    if column == "earlier" and not isinstance(value, dict):
+        raise BadInput(f"{where}: earlier {value}; valid: {{WORD: what it is called now}}")
     if column == "range":
         number = r"-?\d+(\.\d+)?"
         low, _, high = value.partition("..")

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Rayleigh fading of many paths as sums of sinusoids (Jakes), slot by slot: the power of each path,
+// the sum over its rays, whose mean is 1.
+//   I = N^-1/2 sum_n cos(2 pi f t cos a_n + p_n), a_n = (pi/2)(n - 1 + u)/N, n = 1..N
+//   Q                                   the same with 1 - u for u, and phases p_n of its own
+// The angles of I and Q, mirrored into all quadrants, are 4N directions at equal distances: so the
+// mean autocorrelation of I and Q is J0(2 pi f tau) to machine precision while 2 pi f tau < 2N.
+// Each ray of each receiver has another u, so that the frequencies of no two rays of a user are
+// alike. Phases are random for each user, ray and receiver.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace wip::cells {
+
+class jakes_fading {
+public:
+    // Paths of every user to each receiver. `slots` are computed at once.
+    jakes_fading(int users, int receivers, int rays, int oscillators, double doppler_hz,
+                 double slot_s, int slots, std::uint64_t seed);
+
+    // The next `slots` slots.
+    void advance();
+    // Power of each user's path to the receiver in slot `slot` of those that advance() computed.
+    std::span<const float> power(int receiver, int slot) const;
+    // The amplitudes of one ray in these slots, for tests: I and Q, of mean power 1 together.
+    void ray(int receiver, int ray, int user, std::span<float> in_phase,
+             std::span<float> quadrature) const;
+
+private:
+    struct quadrature_part {
+        std::vector<double> hz;           // of an oscillator
+        std::vector<float> cosine, sine;  // [oscillator][slot] of the turn since the first slot
+        std::vector<float> turn_cosine, turn_sine;  // [oscillator] of all slots of a call
+        std::vector<double> phase;                  // [oscillator][user], in turns
+        std::vector<float> now_cosine, now_sine;    // [oscillator][user] in the first slot
+    };
+    void set_exactly(quadrature_part& p) const;
+    void turn(quadrature_part& p) const;
+    void add_power(const quadrature_part& p, float* power) const;
+
+    int users_, width_, receivers_, rays_, oscillators_, slots_;
+    double slot_s_;
+    std::int64_t calls_ = 0;
+    std::vector<quadrature_part> parts_;  // [receiver][ray][I, Q]
+    std::vector<float> power_;            // [receiver][slot][user]
+};
+
+}  // namespace wip::cells
