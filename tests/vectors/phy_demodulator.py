@@ -259,9 +259,9 @@ def read_grant(bits):
     return grant
 
 
-def read_content(soft, cell, in_frame, station=0):
+def read_content(soft, cell, in_frame, terminal=None):
     """The 240 bits of the control region, or None; soft: 400, positive = 1."""
-    flip = 1 - 2 * np.array(model.sequence_bits(2, cell, in_frame, 400, station))
+    flip = 1 - 2 * np.array(model.sequence_bits(2, cell, in_frame, 400, terminal))
     bits = viterbi((soft * flip)[153 * np.arange(400) % 400])
     good = model.crc(bits[:240], 16, 0x1021, 0xFFFF) == bits[240:]
     return bits[:240] if good else None
@@ -327,32 +327,31 @@ def split_uplink_grant(bits):
 def receive_uplink(samples, start, cell, terminal, slot, units):
     """One slot of the uplink that begins at `start`: its form (None if it is lost) and, for every
     bin in use, the nibbles and whether the CRC holds."""
-    station = 1 + terminal
     grid = elements(samples[start : start + SLOT])
-    sent = model.qpsk(model.sequence_bits(1, cell, slot % 30, 200, station))
+    sent = model.qpsk(model.sequence_bits(1, cell, slot % 30, 200, terminal))
     h = channel(grid, PILOTS, sent)
     control = grid[CONTROL] * np.conj(h[CONTROL[1]])
     soft = np.stack([control.real, control.imag], axis=1).ravel()
-    bits = read_content(soft, cell, slot % 30, station)
+    bits = read_content(soft, cell, slot % 30, terminal)
     frames = {}
     for b, unit in enumerate(units):
         if unit["k"]:
             mine = slice(108 * b, 108 * b + 108)
             symbols = (grid[PAYLOAD] / h[PAYLOAD[1]])[mine]
-            frames[b] = read_unit(cell, unit, symbols, station)
+            frames[b] = read_unit(cell, unit, symbols, terminal)
     return (None if bits is None else read_form(bits)), frames
 
 
 # ---------------------------------------------------------------- frames and packets
 
 
-def read_unit(cell, b, symbols, station=0):
+def read_unit(cell, b, symbols, terminal=None):
     """Nibbles of the payload and whether the CRC holds."""
     k = b["k"]
     labels = np.argmin(np.abs(symbols[:, None] - model.constellation(k)), axis=1)
     bits = (labels[:, None] >> np.arange(k)[::-1] & 1).ravel()
     low = b["sn"] << 8 | b["offset"]
-    bits = bits ^ np.array(model.sequence_bits(3, cell, low, 108 * k, station))
+    bits = bits ^ np.array(model.sequence_bits(3, cell, low, 108 * k, terminal))
     good = model.crc(bits[:-24], 24, 0x864CFB, 0) == list(bits[-24:])
     return bits[:-24].reshape(-1, 4) @ [8, 4, 2, 1], good
 

@@ -18,11 +18,13 @@ PAYLOAD = [
 LEVEL_DBFS = -15.0
 
 
-def sequence_bits(kind, cell, low, count, station=0):
-    """First `count` bits of the sequence of key (kind, cell, station, low): SplitMix64 outputs, MSB
-    first. Station 0 is the base station, 1 + t terminal t."""
+def sequence_bits(kind, cell, low, count, terminal=None):
+    """First `count` bits of the sequence of key (kind, cell, low): SplitMix64 outputs, MSB first.
+    With a terminal it is that of the uplink."""
     mask = 2**64 - 1
-    key = kind << 56 | cell << 48 | station << 40 | low
+    key = kind << 56 | cell << 48 | low
+    if terminal is not None:
+        key += 4 << 56 | terminal << 40
     bits = []
     i = 0
     while len(bits) < count:
@@ -179,14 +181,14 @@ def qpsk(bits):
     return (pairs[:, 0] + 1j * pairs[:, 1]) / np.sqrt(2)
 
 
-def control_symbols(slot, cell, bits, station=0):
+def control_symbols(slot, cell, bits, terminal=None):
     """`bits`: the 240 of a grant or of a form."""
     coded = convolve(bits + crc(bits, 16, 0x1021, 0xFFFF))
     assert len(coded) == 400
     places = np.zeros(400, dtype=int)
     for j, c in enumerate(coded):
         places[153 * j % 400] = c
-    return qpsk(places ^ np.array(sequence_bits(2, cell, slot % 30, 400, station)))
+    return qpsk(places ^ np.array(sequence_bits(2, cell, slot % 30, 400, terminal)))
 
 
 def gray(i):
@@ -216,24 +218,24 @@ def constellation(k):
     return points / np.sqrt(np.mean(np.abs(points) ** 2))
 
 
-def payload_symbols(cell, b, payload, station=0):
+def payload_symbols(cell, b, payload, terminal=None):
     """108 symbols of a bin; payload: list of nibbles."""
     k = b["k"]
     bits = [bit for n in payload for bit in to_bits(n, 4)]
     bits += crc(bits, 24, 0x864CFB, 0)
     low = b["sn"] << 8 | (0 if b["whole"] else b["offset"])
-    bits = np.array(bits) ^ np.array(sequence_bits(3, cell, low, 108 * k, station))
+    bits = np.array(bits) ^ np.array(sequence_bits(3, cell, low, 108 * k, terminal))
     labels = bits.reshape(108, k) @ (2 ** np.arange(k)[::-1])
     return constellation(k)[labels]
 
 
-def slot_bodies(slot, cell, grant, payload, station=0, form=None):
+def slot_bodies(slot, cell, grant, payload, terminal=None, form=None):
     """The bodies of its six symbols. payload: per bin a list of nibbles (or None). On the uplink
     `form` has the 240 bits of the terminal's form, and of the grant only the bins count."""
     grid = np.zeros((6, 500), dtype=complex)
-    pilots = qpsk(sequence_bits(1, cell, slot % 30, 200, station))
+    pilots = qpsk(sequence_bits(1, cell, slot % 30, 200, terminal))
     content = grant_bits(slot, grant) if form is None else form
-    control = control_symbols(slot, cell, content, station)
+    control = control_symbols(slot, cell, content, terminal)
     for b in range(25):
         for i, (l, n) in enumerate(PILOTS):
             grid[l, 20 * b + n] = pilots[4 * b + i]
@@ -241,7 +243,7 @@ def slot_bodies(slot, cell, grant, payload, station=0, form=None):
             grid[l, 20 * b + n] = control[8 * b + i]
         if grant["bins"][b]["k"]:
             for (l, n), value in zip(
-                PAYLOAD, payload_symbols(cell, grant["bins"][b], payload[b], station)
+                PAYLOAD, payload_symbols(cell, grant["bins"][b], payload[b], terminal)
             ):
                 grid[l, 20 * b + n] = value
     amplitude = np.sqrt(10 ** (LEVEL_DBFS / 10) / 500)

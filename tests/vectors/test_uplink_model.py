@@ -77,7 +77,7 @@ def as_bytes(nibbles):
 
 def bodies_of(slot, bins, payload, cell, terminal):
     return model.slot_bodies(
-        slot["slot"], cell, {"bins": bins}, payload, 1 + terminal, model.form_bits(slot["form"])
+        slot["slot"], cell, {"bins": bins}, payload, terminal, model.form_bits(slot["form"])
     )
 
 
@@ -106,9 +106,7 @@ class UplinkModel(unittest.TestCase):
             sent.append((slot, bins, payload))
         samples = np.frombuffer(run("send", cell, terminal, 16, lines=lines), np.complex64)
         noise = rng.normal(size=(samples.size, 2)) @ [1, 1j]
-        air = samples + noise * np.sqrt(
-            10 ** (model.LEVEL_DBFS / 10) * 768 / 500 * 10**-4.2 / 2
-        )
+        air = samples + noise * np.sqrt(10 ** (model.LEVEL_DBFS / 10) * 768 / 500 * 10**-4.2 / 2)
         for i, (slot, bins, payload) in enumerate(sent):
             form, frames = stranger.receive_uplink(
                 air, 5120 * i, cell, terminal, slot["slot"], bins
@@ -203,9 +201,7 @@ class UplinkModel(unittest.TestCase):
         pairs = both[i] ^ both[j]
         self.assertTrue(np.all(pairs))  # no two
         self.assertEqual(np.unique(pairs).size, pairs.size)  # and no four
-        triples = np.sort(
-            np.concatenate([both[n] ^ pairs[i > n] for n in range(256)])
-        )
+        triples = np.sort(np.concatenate([both[n] ^ pairs[i > n] for n in range(256)]))
         self.assertEqual(np.sum(triples[1:] == triples[:-1]) / 10, 284)  # of six
 
 

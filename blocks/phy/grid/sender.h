@@ -13,17 +13,19 @@ inline constexpr int nof_cells = 64;
 inline constexpr int nof_terminals = 8;
 
 struct sender {
-    int cell = 0;     // 0..63
-    int station = 0;  // 0: the base station; 1 + t: terminal t
+    int cell = 0;  // 0..63
+    bool uplink = false;
+    int terminal = 0;  // 0..7: which one sends, on the uplink
 
     constexpr sender() = default;
     constexpr sender(int base_station_of) : cell(base_station_of) {}
     // Throws std::invalid_argument.
-    static sender terminal(int cell, int t) {
+    static sender on_uplink(int cell, int t) {
         if (t < 0 || t >= nof_terminals)
             throw std::invalid_argument("terminal: " + std::to_string(t) + " is not in 0..7");
         sender s(cell);
-        s.station = 1 + t;
+        s.uplink = true;
+        s.terminal = t;
         return s;
     }
     constexpr sender in_cell(int c) const {

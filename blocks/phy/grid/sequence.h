@@ -24,10 +24,10 @@ constexpr std::uint64_t sequence_word(std::uint64_t key, unsigned i) {
     return z ^ (z >> 31);
 }
 
-// `kind`: 1 pilots, 2 control region, 3 payload.
+// `kind`: 1 pilots, 2 control region, 3 payload; on the uplink four more.
 constexpr std::uint64_t sequence_key(std::uint64_t kind, sender from, std::uint64_t low) {
-    return kind << 56 | static_cast<std::uint64_t>(from.cell) << 48 |
-           static_cast<std::uint64_t>(from.station) << 40 | low;
+    return (from.uplink ? kind + 4 : kind) << 56 | static_cast<std::uint64_t>(from.cell) << 48 |
+           static_cast<std::uint64_t>(from.terminal) << 40 | low;
 }
 constexpr std::uint64_t pilot_key(sender from, int slot_in_frame) {
     return sequence_key(1, from, static_cast<std::uint64_t>(slot_in_frame));

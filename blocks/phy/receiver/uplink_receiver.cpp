@@ -19,7 +19,7 @@ namespace {
 sender checked(const uplink_receiver_config& c) {
     if (c.cell < 0 || c.cell >= nof_cells)
         throw std::invalid_argument("cell: " + std::to_string(c.cell) + " is not in 0..63");
-    return sender::terminal(c.cell, c.terminal);
+    return sender::on_uplink(c.cell, c.terminal);
 }
 
 }  // namespace

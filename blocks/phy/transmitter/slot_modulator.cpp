@@ -42,7 +42,7 @@ struct slot_modulator::state {
 
     explicit state(const slot_modulator_config& c)
         : config(c),
-          from(c.terminal ? sender::terminal(c.cell, *c.terminal) : sender(c.cell)),
+          from(c.terminal ? sender::on_uplink(c.cell, *c.terminal) : sender(c.cell)),
           pilot_values(from),
           control(from) {
         if (c.profile != link_profile::radio)
