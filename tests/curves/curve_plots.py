@@ -116,8 +116,16 @@ def uplink(folder, points):
                     mfc="none" if style == "s--" else None,
                     label=name + what,
                 )
-    axes[0].set(xlabel="mean SNR (dB)", ylabel="share of the forms", title="feedback forms lost")
-    axes[1].set(xlabel="mean SNR (dB)", ylabel="frame error rate", title="16-QAM frames")
+    axes[0].set(
+        xlabel="mean SNR (dB)",
+        ylabel="share of the forms",
+        title="feedback forms lost",
+        xlim=(1, 15),
+        ylim=(5e-4, 1.2),
+    )
+    axes[1].set(
+        xlabel="mean SNR (dB)", ylabel="frame error rate", title="16-QAM frames", xlim=(11, 29)
+    )
     for a in axes:
         a.legend(fontsize=7, loc="lower left")
     save(fig, folder, "uplink")

@@ -448,7 +448,7 @@ def evaluate_uplink(rows, uplink):
                 f"{ours - told:.2f} dB (ours {ours:.1f} dB, told {told:.1f} dB)",
             )
         failing = [p for p in points if p["fer"] >= 0.1]
-        if failing and len(failing) < len(points):
+        if failing:
             p = max(failing, key=lambda p: p["snr_db"])
             rows.put(
                 f"{name}: forms lost where 10 % of the 16-QAM frames fail, or more",
