@@ -7,7 +7,7 @@
 // Forms are coded, sent over a channel that the decoder is told, and decoded: AWGN, and typical
 // urban seen every 20 slots (3 km/h). Then words that are random, and forms with 1 to 40 wrong bits
 // out of 256, without a code: how many are believed.
-//   false_feedback [forms] [words]     default 20000 a point, 2000000; JSON lines
+//   false_feedback [forms] [words] [seed]     default 20000 a point, 2000000, 8; JSON lines
 #include <array>
 #include <cmath>
 #include <complex>
@@ -139,9 +139,9 @@ void over_the_air(const char* channel, double snr_db, int forms) {
     std::fflush(stdout);
 }
 
-void without_a_code(const char* what, int words) {
+void without_a_code(const char* what, int words, unsigned seed) {
     const bool random_words = what[0] == 'r';
-    std::mt19937_64 random(8);
+    std::mt19937_64 random(seed);
     word sent{};
     int count = 0;
     for (int i = 0; i < words; ++i) {
@@ -174,12 +174,13 @@ void without_a_code(const char* what, int words) {
 int main(int argc, char** argv) {
     const int forms = argc > 1 ? std::atoi(argv[1]) : 20000;
     const int words = argc > 2 ? std::atoi(argv[2]) : 2000000;
+    const auto seed = argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 8U;
     if (forms < 1 || words < 1) {
-        std::fprintf(stderr, "usage: false_feedback [forms] [words]\n");
+        std::fprintf(stderr, "usage: false_feedback [forms] [words] [seed]\n");
         return 2;
     }
     for (const double snr_db : {2.0, 3.0, 3.5, 4.0}) over_the_air("AWGN", snr_db, forms);
     for (const double snr_db : {4.0, 6.0, 8.0, 10.0}) over_the_air("typical urban", snr_db, forms);
-    without_a_code("random", words);
-    without_a_code("mutated", words);
+    without_a_code("random", words, seed);
+    without_a_code("mutated", words, seed);
 }

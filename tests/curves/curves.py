@@ -15,8 +15,10 @@ import sys
 import time
 
 import estimation_bound
+import uplink_targets
 import wiener_bound
 import yaml
+from curve_rates import crossing, wilson_low
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "support"))
@@ -38,9 +40,6 @@ TRIALS = {  # curve: (short, full)
     "goodput": (1, 20),
     "uplink": (3, 40),
 }
-# of the uplink, where 10 % of its frames fail; stated before it was measured
-MOST_FORMS_LOST = 1e-3
-MOST_LOST_BY_CODES = 0.01  # of the goodput; stated before it was measured
 # Alfredsson 2012, at 75 km/h, 1800 MHz, 16 dB: 1..4 slots ahead
 MARKS = [0.0085, 0.0356, 0.0963, 0.20]
 AIM = [0.0042, 0.0144, 0.0387, 0.0834]  # design: Wiener over 12 known elements of 5 bins
@@ -152,25 +151,6 @@ def bounds(full):
             wiener_bound.band_bound(profile, v / 3.6 * 6, 16, [3], known)[0] for v in result["kmh"]
         ]
     return result
-
-
-def crossing(points, key, level=0.1):
-    """SNR at which the rate `key` falls to `level`: straight line in the logarithm between the
-    points around it."""
-    points = sorted(points, key=lambda p: p["snr_db"])
-    for a, b in zip(points, points[1:]):
-        if a[key] >= level > b[key]:
-            la, lb = math.log10(a[key]), math.log10(max(b[key], 1e-6))
-            return a["snr_db"] + (b["snr_db"] - a["snr_db"]) * (la - math.log10(level)) / (la - lb)
-    return None
-
-
-def wilson_low(good, n, z=1.96):
-    """Lower end of the 95 % interval of a probability."""
-    p = good / n
-    return (p + z * z / (2 * n) - z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))) / (
-        1 + z * z / n
-    )
 
 
 def evaluate(data, bound):
@@ -416,46 +396,9 @@ def evaluate(data, bound):
             f"{100 * worst:+.2f} % at {snr} dB, NMSE {error.replace('_', '.')}",
             worst >= -0.002,
         )
-        evaluate_codes(rows, data["goodput"], errors)
-    evaluate_uplink(rows, data.get("uplink", []))
+        uplink_targets.evaluate_codes(rows, data["goodput"], errors)
+    uplink_targets.evaluate_uplink(rows, data.get("uplink", []))
     return rows
-
-
-def evaluate_codes(rows, goodput, errors):
-    """What the steps of a feedback form cost."""
-    worst, snr, error = min(
-        (p[f"coded_at_{e}"] / p[f"measured_at_{e}"] - 1, p["snr_db"], e)
-        for p in goodput
-        for e in errors
-    )
-    rows.put(
-        "goodput: predictions as codes of a feedback form over exact ones (worst point)",
-        f">= {-MOST_LOST_BY_CODES:.0%}",
-        f"{100 * worst:+.2f} % at {snr} dB, NMSE {error.replace('_', '.')}",
-        worst >= -MOST_LOST_BY_CODES,
-    )
-
-
-def evaluate_uplink(rows, uplink):
-    for channel, kmh in sorted({(p["channel"], p["kmh"]) for p in uplink}):
-        points = [p for p in uplink if (p["channel"], p["kmh"]) == (channel, kmh)]
-        name = f"uplink, {channel}" + (f" {kmh:g} km/h" if kmh else "")
-        ours, told = (crossing(points, key) for key in ("form_errors", "form_errors_told"))
-        if None not in (ours, told):
-            rows.put(
-                f"{name}: 10 % of the forms lost, over a receiver that is told the channel",
-                "-",
-                f"{ours - told:.2f} dB (ours {ours:.1f} dB, told {told:.1f} dB)",
-            )
-        failing = [p for p in points if p["fer"] >= 0.1]
-        if failing:
-            p = max(failing, key=lambda p: p["snr_db"])
-            rows.put(
-                f"{name}: forms lost where 10 % of the 16-QAM frames fail, or more",
-                f"< {MOST_FORMS_LOST:g}",
-                f"{p['forms_lost']} of {p['heard']} at {p['snr_db']:g} dB, where {p['fer']:.2f} fail",
-                p["forms_lost"] < MOST_FORMS_LOST * p["heard"],
-            )
 
 
 def write_csv(folder, data, bound, rows):
