@@ -112,6 +112,8 @@ struct uplink_receiver::impl final : slot_user {
 uplink_receiver::uplink_receiver(const uplink_receiver_config& config)
     : impl_(std::make_unique<impl>(config)) {}
 uplink_receiver::~uplink_receiver() = default;
+uplink_receiver::uplink_receiver(uplink_receiver&&) noexcept = default;
+uplink_receiver& uplink_receiver::operator=(uplink_receiver&&) noexcept = default;
 
 void uplink_receiver::process(sample first, std::span<const cf32> in, const units_fn& units,
                               const on_slot_fn& on_slot) {

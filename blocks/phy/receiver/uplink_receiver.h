@@ -66,6 +66,8 @@ public:
 
     explicit uplink_receiver(const uplink_receiver_config& config);  // throws std::invalid_argument
     ~uplink_receiver();
+    uplink_receiver(uplink_receiver&&) noexcept;
+    uplink_receiver& operator=(uplink_receiver&&) noexcept;
 
     // Samples in order, as in slot_receiver::process(). `on_slot` is called for every slot as soon
     // as its last needed sample is there; while no terminal is heard, once for every 5120 samples.

@@ -129,6 +129,24 @@ TEST_F(phy_uplink, finds_timing_carrier_offset_and_level_of_the_terminal) {
     for (const float snr : last.snr_db) EXPECT_NEAR(snr, 25, 2);
 }
 
+// 20 ppm of 1.8 GHz that the terminal has not corrected; wide offsets are looked for every other
+// time.
+TEST_F(phy_uplink, finds_a_terminal_that_is_36_khz_off_and_2_km_away_at_6_db) {
+    for (const double cfo_hz : {-36e3, 36e3}) {
+        SCOPED_TRACE(cfo_hz);
+        receiver_ = uplink_receiver({.cell = cell, .terminal = terminal});
+        connect({.snr_db = 6, .cfo_hz = cfo_hz, .delay = 102});
+        const int before = heard;
+        run(150);
+        EXPECT_GE(heard - before, 80);
+        EXPECT_NEAR(last.cfo_hz, cfo_hz, 8);
+        EXPECT_NEAR(last.timing_samples, 102, 0.5);
+        EXPECT_EQ(receiver_.counts().synchronisations, 1U);
+    }
+    EXPECT_GT(forms, heard * 9 / 10);
+    EXPECT_EQ(wrong_forms, 0);
+}
+
 TEST_F(phy_uplink, hears_neither_the_base_station_nor_another_terminal_nor_another_cell) {
     connect({.snr_db = 30});
     const std::vector<slot_modulator_config> others{
