@@ -57,7 +57,7 @@ public:
                 tag_number(tags_, nitems_read(0) + static_cast<std::uint64_t>(i), "cell", cell_);
             if (cell != cell_ && cell >= 0 && cell < ::wip::phy::nof_cells) {
                 cell_ = static_cast<int>(cell);
-                estimator_.set_cell(cell_);
+                estimator_.set_sender(cell_);
                 estimator_.reset();
             }
             ::wip::to_planes(elements, planes_);

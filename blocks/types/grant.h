@@ -44,15 +44,16 @@
 #include <span>
 
 #include "types/bit_io.h"
+#include "types/control_content.h"
 #include "types/frame.h"
 #include "types/grid.h"
 
 namespace wip {
 
-inline constexpr int grant_bytes = 30;
+inline constexpr int grant_bytes = control_content_bytes;
 // A grant as it rides in the control region. It is packed once, by the base station; whoever comes
 // after hands the bytes on.
-using packed_grant = std::array<std::uint8_t, grant_bytes>;
+using packed_grant = control_content;
 inline constexpr int frame_number_modulus = 4096;
 inline constexpr int max_window = 32767;
 

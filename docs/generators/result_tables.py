@@ -126,6 +126,40 @@ def estimators(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def uplink_targets(data: dict[str, Any]) -> list[list[str]]:
+    head, *rows = targets(data)
+    return [head, *(r for r in rows if r[0].startswith("uplink") or "feedback form" in r[0])]
+
+
+def uplink(data: dict[str, Any]) -> list[list[str]]:
+    rows = [
+        [
+            "channel",
+            "SNR, dB",
+            "forms lost",
+            "channel told",
+            "union bound",
+            "16-QAM frames",
+            "theory",
+        ]
+    ]
+    for p in data["points"]["uplink"]:
+        channel = p["channel"] + (f", {p['kmh']:g} km/h" if p["kmh"] else "")
+        white = p["channel"] == "AWGN"
+        rows.append(
+            [
+                channel,
+                f"{p['snr_db']:g}",
+                f"{p['forms_lost']} of {p['heard']}",
+                number(p["form_errors_told"]),
+                number(p["form_errors_bound"]) if white else "",
+                number(p["fer"]),
+                number(p["fer_theory"]) if white else "",
+            ]
+        )
+    return rows
+
+
 def switch_tables(data: dict[str, Any]) -> list[list[str]]:
     points = {p["snr_db"]: p for p in data["points"]["goodput"]}
     rows = [
@@ -347,6 +381,8 @@ TABLES = {
     "spectra": Made("curves", spectra),
     "estimators": Made("curves", estimators),
     "switch-tables": Made("curves", switch_tables),
+    "uplink-targets": Made("uplink", uplink_targets),
+    "uplink": Made("uplink", uplink),
     "fidelity": Made("fidelity", fidelity),
     "interrupts": Made("interrupts", interrupts),
     "adjacent-channel": Made("adjacent-channel", adjacent_channel),

@@ -2,7 +2,8 @@
 // Time of one slot of the modulator and of the receiver, all 25 bins in use, against the 667 us
 // that a slot lasts. Channels: none (AWGN at 40 dB: every frame has to be good), and typical urban
 // at 75 km/h with so much noise that a good part of the frames fails, where the receiver has the
-// most to do; the slots among them that had no second look once more by themselves. JSON on
+// most to do; the slots among them that had no second look once more by themselves. Then one
+// terminal's transmitter on the uplink, and the base station's receiver of it. JSON on
 // standard output; the times of single slots are kept, so the median, the 99th percentile and the
 // worst are those of slots and not of batches. The smallest time tells what the code costs, the
 // median what it costs on this machine now, the mean what it takes of a core. Last the cell search
@@ -13,10 +14,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "../curves/curve_world.h"
 #include "bench_length.h"
+#include "phy/receiver/uplink_receiver.h"
 #include "phy/sync/cell_search.h"
 #include "slot_times.h"
 
@@ -102,6 +105,56 @@ times run(const curves::world_config& config, int slots) {
     return t;
 }
 
+// The same for one terminal on the uplink, all bins in use: its transmitter, and the base station's
+// receiver of it.
+times run_uplink(curves::world_config config, int slots) {
+    constexpr int settle = 250;
+    constexpr int batch = 64;
+    times t;
+    config.terminal = 0;
+    curves::world w(config);
+    slot_modulator modulator({.terminal = 0});
+    uplink_receiver receiver({});
+    std::vector<cf32> out(slot_samples);
+    std::vector<std::vector<cf32>> noisy(batch);
+    std::vector<slot_grant> units(batch);
+    const slot_grant* now = nullptr;
+    const uplink_receiver::units_fn granted = [&](sample, int) { return now; };
+    const uplink_receiver::on_slot_fn count = [&](const uplink_slot& s) {
+        for (const auto& b : s.bins) t.good += b.outcome == frame_outcome::good;
+    };
+    for (int i = 0; i < settle; ++i) {
+        w.next();
+        now = &w.sent.grant;
+        receiver.process(first_sample(w.now()), w.noisy, granted, count);
+    }
+    t.good = 0;
+    const std::uint64_t before = receiver.counts().second_passes;
+    for (int n = 0; n < slots; n += batch) {
+        const std::int64_t first = w.now().value + 1;
+        for (std::size_t i = 0; i < batch; ++i) {
+            w.next();
+            noisy[i] = w.noisy;
+            units[i] = w.sent.grant;
+            std::array<std::span<const std::uint8_t>, nof_bins> views;
+            for (std::size_t b = 0; b < nof_bins; ++b) views[b] = w.sent.payload[b];
+            t.tx.measure([&] {
+                modulator.work_uplink(w.sent.air, w.form, w.sent.grant, views,
+                                      std::span<cf32, slot_samples>(out));
+            });
+        }
+        for (std::size_t i = 0; i < batch; ++i) {
+            now = &units[i];
+            t.rx.measure([&] {
+                receiver.process(first_sample(slot(first + static_cast<std::int64_t>(i))), noisy[i],
+                                 granted, count);
+            });
+        }
+    }
+    t.second_passes = receiver.counts().second_passes - before;
+    return t;
+}
+
 enum class searched { noise, no_cell, found };
 
 // Times of slots at whose beginning the receiver was searching; of `found` only the slot that ended
@@ -171,6 +224,19 @@ int main(int argc, char** argv) {
         const double sent_once = static_cast<double>(t.rx_once.size()) * nof_bins;
         print({"rx, slots without second look", "typical urban 75 km/h", k, snr_db}, t.rx_once,
               1 - static_cast<double>(t.good_once) / sent_once, 0);
+    }
+    for (const auto& [channel, profile, doppler_hz, snr_db] :
+         {std::tuple("AWGN", "", 0.0, 40.0), {"typical urban 75 km/h", "jakes", 125.0, 28.0}}) {
+        const auto t = run_uplink({.profile = profile,
+                                   .doppler_hz = doppler_hz,
+                                   .snr_db = snr_db,
+                                   .bits_per_symbol = 4,
+                                   .seed = 3},
+                                  slots);
+        const double sent = static_cast<double>(t.rx.size()) * nof_bins;
+        print({"uplink tx", channel, 4, snr_db}, t.tx, 0, 0);
+        print({"uplink rx", channel, 4, snr_db}, t.rx, 1 - static_cast<double>(t.good) / sent,
+              static_cast<double>(t.second_passes) * nof_bins / sent);
     }
     for (const auto& [what, channel] : {std::pair(searched::noise, "noise"),
                                         {searched::no_cell, "prefixes, pilots of no cell"},

@@ -72,8 +72,8 @@ public:
     std::int64_t random_patterns = 0, passed_8 = 0, refused = 0, delivered_wrong = 0;
 
     void start(int cell) noexcept override {
-        estimator_.set_cell(cell);
-        detector_.set_cell(cell);
+        estimator_.set_sender(cell);
+        detector_.set_sender(cell);
         estimator_.reset();
     }
     void lost(sync_loss) noexcept override { detector_.clear(); }

@@ -90,6 +90,47 @@ def fading(folder, points):
     save(fig, folder, "fading")
 
 
+def uplink(folder, points):
+    fig, axes = figure(2)
+    for (channel, kmh), colour in zip(
+        sorted({(p["channel"], p["kmh"]) for p in points}), ("C0", "C1", "C2")
+    ):
+        mine = [p for p in points if (p["channel"], p["kmh"]) == (channel, kmh)]
+        name = channel + (f", {kmh:g} km/h" if kmh else "")
+        for a, key, style, what in (
+            (axes[0], "form_errors", "o-", ""),
+            (axes[0], "form_errors_told", "s--", ", told the channel"),
+            (axes[0], "form_errors_bound", ":", ", union bound"),
+            (axes[1], "fer", "o-", ""),
+            (axes[1], "fer_theory", ":", ", exact theory"),
+        ):
+            shown = [p for p in mine if p[key] > 0]
+            if shown:
+                a.semilogy(
+                    [p["snr_db"] for p in shown],
+                    [p[key] for p in shown],
+                    style,
+                    color=colour,
+                    ms=4,
+                    lw=1.2,
+                    mfc="none" if style == "s--" else None,
+                    label=name + what,
+                )
+    axes[0].set(
+        xlabel="mean SNR (dB)",
+        ylabel="share of the forms",
+        title="feedback forms lost",
+        xlim=(1, 15),
+        ylim=(5e-4, 1.2),
+    )
+    axes[1].set(
+        xlabel="mean SNR (dB)", ylabel="frame error rate", title="16-QAM frames", xlim=(11, 29)
+    )
+    for a in axes:
+        a.legend(fontsize=7, loc="lower left")
+    save(fig, folder, "uplink")
+
+
 def estimation(folder, points):
     speeds = sorted({p["kmh"] for p in points})
     fig, axes = figure(len(speeds))
@@ -318,6 +359,7 @@ def draw(folder, data, bound):
         ("tracking", tracking),
         ("snr", snr),
         ("goodput", goodput),
+        ("uplink", uplink),
     ):
         if curve in data:
             function(folder, data[curve])

@@ -24,7 +24,8 @@ constexpr struct {
               {"snr", snr_curve},
               {"prediction", prediction_curve},
               {"spectra", spectra_curve},
-              {"goodput", goodput_curve}};
+              {"goodput", goodput_curve},
+              {"uplink", uplink_curve}};
 
 int usage() {
     std::fprintf(stderr,

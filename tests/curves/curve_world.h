@@ -53,6 +53,7 @@ struct world_config {
     int cell = 0;
     int bits_per_symbol = 2;
     std::uint64_t seed = 1;
+    std::optional<int> terminal{};  // it sends, on the uplink: forms at random, frames in all bins
 };
 
 struct truth {
@@ -65,7 +66,8 @@ public:
     explicit world(const world_config& c)
         : config(c),
           source_(c.bits_per_symbol, static_cast<std::uint32_t>(c.seed * 2654435761U + 1)),
-          modulator_({.cell = c.cell}),
+          forms_(c.seed),
+          modulator_({.cell = c.cell, .terminal = c.terminal}),
           clean(slot_samples),
           noisy(slot_samples) {
         if (!c.profile.empty()) {
@@ -100,11 +102,11 @@ public:
     double path_delay() const { return line_ ? static_cast<double>(line_->latency()) : 0; }
     double mean_delay() const { return path_delay() + mean_delay_; }
 
-    // Makes the next slot: `sent`, `clean` (noiseless) and `noisy`.
+    // Makes the next slot: `sent` (on the uplink also `form`), `clean` (noiseless) and `noisy`.
     void next() {
         const slot air(first_slot + made_);
         sent = source_.make(air);
-        const auto x = phy::test::modulate(modulator_, sent);
+        const auto x = config.terminal ? modulate_uplink() : phy::test::modulate(modulator_, sent);
         const std::int64_t at = position();
         if (line_)
             line_->work(at, x, clean);
@@ -157,6 +159,15 @@ public:
     double snr = 1;
 
 private:
+    std::vector<cf32> modulate_uplink() {
+        for (auto& byte : form) byte = static_cast<std::uint8_t>(forms_());
+        std::array<std::span<const std::uint8_t>, nof_bins> views;
+        for (std::size_t b = 0; b < nof_bins; ++b) views[b] = sent.payload[b];
+        std::vector<cf32> out(slot_samples);
+        modulator_.work_uplink(sent.air, form, sent.grant, views,
+                               std::span<cf32, slot_samples>(out));
+        return out;
+    }
     void shade(const profiles::channel_definition& d) {
         const auto all = profiles::realise(
             d, {.doppler_hz = config.doppler_hz, .shadowing = profiles::channel_choice::use::on},
@@ -168,6 +179,7 @@ private:
     }
 
     phy::test::slot_source source_;
+    std::mt19937_64 forms_;
     phy::slot_modulator modulator_;
     std::optional<sample_model::tapped_delay_line> line_;
     std::optional<sample_model::large_scale_gain> shade_;     // on the samples
@@ -179,6 +191,7 @@ private:
 
 public:
     phy::test::sent_slot sent;
+    control_content form{};
     std::vector<cf32> clean, noisy;
 };
 
@@ -208,5 +221,6 @@ void snr_curve(const options& o);
 void prediction_curve(const options& o);
 void spectra_curve(const options& o);
 void goodput_curve(const options& o);
+void uplink_curve(const options& o);
 
 }  // namespace wip::curves

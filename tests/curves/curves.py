@@ -15,8 +15,10 @@ import sys
 import time
 
 import estimation_bound
+import uplink_targets
 import wiener_bound
 import yaml
+from curve_rates import crossing, wilson_low
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "support"))
@@ -36,6 +38,7 @@ TRIALS = {  # curve: (short, full)
     "prediction": (4, 12),
     "spectra": (4, 12),
     "goodput": (1, 20),
+    "uplink": (3, 40),
 }
 # Alfredsson 2012, at 75 km/h, 1800 MHz, 16 dB: 1..4 slots ahead
 MARKS = [0.0085, 0.0356, 0.0963, 0.20]
@@ -148,25 +151,6 @@ def bounds(full):
             wiener_bound.band_bound(profile, v / 3.6 * 6, 16, [3], known)[0] for v in result["kmh"]
         ]
     return result
-
-
-def crossing(points, key, level=0.1):
-    """SNR at which the rate `key` falls to `level`: straight line in the logarithm between the
-    points around it."""
-    points = sorted(points, key=lambda p: p["snr_db"])
-    for a, b in zip(points, points[1:]):
-        if a[key] >= level > b[key]:
-            la, lb = math.log10(a[key]), math.log10(max(b[key], 1e-6))
-            return a["snr_db"] + (b["snr_db"] - a["snr_db"]) * (la - math.log10(level)) / (la - lb)
-    return None
-
-
-def wilson_low(good, n, z=1.96):
-    """Lower end of the 95 % interval of a probability."""
-    p = good / n
-    return (p + z * z / (2 * n) - z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))) / (
-        1 + z * z / n
-    )
 
 
 def evaluate(data, bound):
@@ -412,6 +396,8 @@ def evaluate(data, bound):
             f"{100 * worst:+.2f} % at {snr} dB, NMSE {error.replace('_', '.')}",
             worst >= -0.002,
         )
+        uplink_targets.evaluate_codes(rows, data["goodput"], errors)
+    uplink_targets.evaluate_uplink(rows, data.get("uplink", []))
     return rows
 
 
@@ -490,7 +476,7 @@ def command_of(given):
     words += [f"--only {curve}" for curve in given.only or []]
     words += [f"--trials {given.trials:g}"] if given.trials != 1 else []
     words += [f"--seed {given.seed}"] if given.seed != 1 else []
-    return " ".join([*words, "--json=docs/results/data/curves.json"])
+    return " ".join([*words, f"--json={given.json}"])
 
 
 def main(arguments):

@@ -5,12 +5,14 @@
 // no symbol is wrong. Each table at each NMSE of the literature's marks and at 0.1; the table
 // `measured` gets what the base station would make of the reported NMSE (link/prediction_error.h),
 // so its way to the error level is part of the measurement. Beside them the best choice of one
-// fixed modulation. The average over fading: `draws` pairs (g^, e) from a fixed seed, the same for
-// all points.
+// fixed modulation, and `coded`: the table `measured` where predictions and NMSE come as the codes
+// of a feedback form (wire/feedback_bits.h). The average over fading: `draws` pairs (g^, e) from a
+// fixed seed, the same for all points.
 #include "curve_world.h"
 #include "link/prediction_error.h"
 #include "link/switch_table.h"
 #include "link/symbol_error.h"
+#include "wire/feedback_bits.h"
 
 namespace wip::curves {
 
@@ -66,16 +68,32 @@ void goodput_curve(const options& o) {
                     report[b] = static_cast<float>(predicted(i + b));
                 level.add(report, static_cast<float>(e.nmse));
             }
-            for (const auto& kind : kinds) {
-                switch_table table(kind.kind, link_profile::radio);
-                table.set_error(level.level());
+            const auto goodput = [&](const switch_table& table, const auto& reported) {
                 double sum = 0;
                 for (std::size_t i = 0; i < dice.size(); ++i) {
                     const cf64 gain = std::sqrt(1 - s) * dice[i][0] + std::sqrt(s) * dice[i][1];
-                    sum += right(table.bits_per_symbol(db(predicted(i))), mean * std::norm(gain));
+                    sum += right(table.bits_per_symbol(reported(i)), mean * std::norm(gain));
                 }
-                std::printf(",\"%s_at_%s\":%.2f", kind.name, e.name, kbps * sum);
+                return kbps * sum;
+            };
+            for (const auto& kind : kinds) {
+                switch_table table(kind.kind, link_profile::radio);
+                table.set_error(level.level());
+                std::printf(",\"%s_at_%s\":%.2f", kind.name, e.name,
+                            goodput(table, [&](std::size_t i) { return db(predicted(i)); }));
             }
+            const auto coded = [&](std::size_t i) {
+                return snr_of_code(snr_code(db(predicted(i))));
+            };
+            prediction_error coded_level;
+            for (std::size_t i = 0; i + nof_bins <= dice.size(); i += nof_bins) {
+                std::array<float, nof_bins> report;
+                for (std::size_t b = 0; b < nof_bins; ++b) report[b] = coded(i + b).single();
+                coded_level.add(report, nmse_of_code(nmse_code(static_cast<float>(e.nmse))));
+            }
+            switch_table table(switch_table_kind::measured, link_profile::radio);
+            table.set_error(coded_level.level());
+            std::printf(",\"coded_at_%s\":%.2f", e.name, goodput(table, coded));
         }
         std::printf("}\n");
     }

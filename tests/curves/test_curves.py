@@ -55,6 +55,22 @@ class Curves(unittest.TestCase):
             self.assertGreaterEqual(p["fer"], 0.9 * p["fer_exact"], p)
             self.assertGreater(p["second_passes"], 0.3, p)
 
+    def test_the_uplink_loses_few_forms_more_than_a_receiver_that_is_told_the_channel(self):
+        for p in self.points("uplink"):
+            self.assertEqual(p["forms_wrong"], 0, p)
+            self.assertGreaterEqual(p["heard"], 0.9 * p["slots"], p)
+            if p["snr_db"] >= 16:
+                self.assertEqual(p["forms_lost"], 0, p)
+        for p in self.points("uplink", channel="AWGN"):
+            told = p["form_errors_told"]
+            deviation = math.sqrt(max(told, 1 / p["slots"]) / p["slots"])
+            # The bound counts every event, and events overlap.
+            self.assertLess(told, p["form_errors_bound"] + 4 * deviation, p)
+            if p["snr_db"] == 5:
+                self.assertLess(p["form_errors"], 0.05, p)
+            if p["fer_theory"] > 0.01:
+                self.assertLess(abs(p["fer"] / p["fer_theory"] - 1), 0.4, p)
+
     def test_any_cell_is_found_within_40_ms_at_6_db_and_a_grant_soon_decodes(self):
         for p in self.points("acquisition"):
             self.assertEqual(p["wrong"], 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everything that comes off the air as bits: grants and feedback of 30 bytes, IP headers, flow
-// fields, nibble strings. Bits that can be read can be written again, and are the same ones then;
-// bits that were written can be read.
+// Everything that comes off the air as bits: grants, uplink grants and feedback forms, IP headers,
+// flow fields, nibble strings. Bits that can be read can be written again, and are the same ones
+// then; bits that were written can be read.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -10,6 +10,7 @@
 
 #include "fuzz_input.h"
 #include "types/grant.h"
+#include "types/uplink_grant.h"
 #include "wire/feedback_bits.h"
 #include "wire/flow_fields.h"
 #include "wire/ip_header.h"
@@ -43,6 +44,25 @@ void check_grant(const control_bytes& bits, link_profile profile) {
     expect(pack_grant(*grant, profile, again), "a grant that was read does not pack");
     expect(again == bits, "a grant packs into other bits than it was read from");
     expect(grant_bits(*grant, profile) <= grant_bytes * 8, "a grant that is longer than its room");
+}
+
+// The last bits of a grant, as the uplink grant that they may be.
+void check_uplink_grant(const control_bytes& bits) {
+    control_bytes alone = bits;
+    const auto up = take_uplink_grant(alone);
+    if (!up) return;
+    expect(up->bins <= nof_bins && up->retransmissions <= up->bins, "more units than bins");
+    const slot_grant units = units_of(*up);
+    int used = 0;
+    for (const auto& b : units.bins) {
+        used += b.bits_per_symbol != 0;
+        if (!b.retransmission) continue;
+        const auto back = static_cast<wire_sn>(up->first_new_sn - b.sn);
+        expect(back >= 1 && back <= up->window_edge, "a retransmission outside of the window");
+    }
+    expect(used == up->bins, "another number of bins than granted");
+    expect(put_uplink_grant(*up, alone), "an uplink grant that was read cannot be put");
+    expect(alone == bits, "an uplink grant is put as other bits than it was read from");
 }
 
 // A grant with fields of any value that they may have.
@@ -89,6 +109,29 @@ void check_feedback(const control_bytes& bits) {
     control_bytes again{};
     pack_feedback(*feedback, again);
     expect(again == bits, "feedback packs into other bits than it was read from");
+}
+
+// A form with fields of any value that they may have.
+void check_built_feedback(fuzz_input& in) {
+    feedback_content f;
+    f.frame_number = in.u8() % feedback_frame_modulus;
+    f.slot_in_frame = in.u8() % slots_per_frame;
+    f.grant_ok = in.flag();
+    if (f.grant_ok) f.ack = in.u32() >> 7;
+    for (float& snr : f.predicted_snr_db) snr = snr_of_code(in.u8() & 127).single();
+    f.prediction_nmse = nmse_of_code(in.u8() & 127);
+    f.buffer = in.u8() & 63;
+    control_bytes bits{};
+    pack_feedback(f, bits);
+    check_feedback(bits);
+    const auto read = unpack_feedback(bits);
+    expect(read.has_value(), "a form that was packed cannot be read");
+    expect(read->frame_number == f.frame_number && read->slot_in_frame == f.slot_in_frame &&
+               read->grant_ok == f.grant_ok && read->ack == f.ack && read->buffer == f.buffer &&
+               read->predicted_snr_db == f.predicted_snr_db,
+           "a form is read as another one");
+    bits[in.u8() % bits.size()] ^= static_cast<std::uint8_t>(1U << in.u8() % 8);
+    expect(!unpack_feedback(bits), "a form with a wrong bit is believed");
 }
 
 void check_codes(float value) {
@@ -146,10 +189,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             const control_bytes bits = draw_bytes(in);
             check_grant(bits, profile);
             check_feedback(bits);
+            check_uplink_grant(bits);
             break;
         }
         case 1:
             check_built_grant(in, profile);
+            check_built_feedback(in);
             break;
         case 2:
             check_codes(std::bit_cast<float>(in.u32()));

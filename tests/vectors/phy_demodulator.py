@@ -259,27 +259,99 @@ def read_grant(bits):
     return grant
 
 
-def read_control(soft, cell, in_frame):
-    """The grant, or None; soft: 400, positive = 1."""
-    flip = 1 - 2 * np.array(model.sequence_bits(2, cell, in_frame, 400))
+def read_content(soft, cell, in_frame, terminal=None):
+    """The 240 bits of the control region, or None; soft: 400, positive = 1."""
+    flip = 1 - 2 * np.array(model.sequence_bits(2, cell, in_frame, 400, terminal))
     bits = viterbi((soft * flip)[153 * np.arange(400) % 400])
-    if model.crc(bits[:240], 16, 0x1021, 0xFFFF) != bits[240:]:
-        return None
+    good = model.crc(bits[:240], 16, 0x1021, 0xFFFF) == bits[240:]
+    return bits[:240] if good else None
+
+
+def read_control(soft, cell, in_frame):
+    """The grant, or None."""
+    bits = read_content(soft, cell, in_frame)
     try:
-        return read_grant(bits[:240])
+        return None if bits is None else read_grant(bits)
     except Refused:
         return None
+
+
+def read_form(bits):
+    """The inverse of phy_model.form_bits, but for the slot, which comes modulo 1920."""
+    r = Bits(bits)
+    number, in_frame = r.get(6), r.get(5)
+    form = {
+        "slot": 30 * number + in_frame,
+        "grant_ok": bool(r.get(1)),
+        "ack": [r.get(1) for _ in range(25)],
+        "snr": [r.get(7) for _ in range(25)],
+        "nmse": r.get(7),
+        "buffer": r.get(6),
+    }
+    if in_frame >= 30 or (any(form["ack"]) and not form["grant_ok"]):
+        raise Refused("no terminal writes this")
+    if model.crc(bits[:225], 15, 0x3ED7, 0x7FFF) != bits[225:]:
+        raise Refused("CRC-15")
+    return form
+
+
+def split_uplink_grant(bits):
+    """The downlink grant alone, and the uplink grant or None."""
+    if bits[239] == 0:
+        return bits, None
+    r = Bits(bits[184:239])
+    up = {
+        "first_new_sn": r.get(16),
+        "window_edge": r.get(9),
+        "k": r.get(3) + 1,
+        "bins": r.get(5),
+        "timing": (r.get(3) + 4) % 8 - 4,
+        "power": (r.get(2) + 2) % 4 - 2,
+        "sns": [],
+    }
+    retransmissions = r.gamma() - 1
+    if up["bins"] > 25 or retransmissions > up["bins"]:
+        raise Refused("bins")
+    back = 0
+    for i in range(retransmissions):
+        step = r.gamma()
+        back = step if i == 0 else back - step
+        if not 1 <= back <= up["window_edge"]:
+            raise Refused("window")
+        up["sns"].append((up["first_new_sn"] - back) % 65536)
+    if any(r.bits[r.at :]):
+        raise Refused("ones behind the end")
+    return bits[:184] + [0] * 56, up
+
+
+def receive_uplink(samples, start, cell, terminal, slot, units):
+    """One slot of the uplink that begins at `start`: its form (None if it is lost) and, for every
+    bin in use, the nibbles and whether the CRC holds."""
+    grid = elements(samples[start : start + SLOT])
+    sent = model.qpsk(model.sequence_bits(1, cell, slot % 30, 200, terminal))
+    h = channel(grid, PILOTS, sent)
+    control = grid[CONTROL] * np.conj(h[CONTROL[1]])
+    soft = np.stack([control.real, control.imag], axis=1).ravel()
+    bits = read_content(soft, cell, slot % 30, terminal)
+    frames = {}
+    for b, unit in enumerate(units):
+        if unit["k"]:
+            mine = slice(108 * b, 108 * b + 108)
+            symbols = (grid[PAYLOAD] / h[PAYLOAD[1]])[mine]
+            frames[b] = read_unit(cell, unit, symbols, terminal)
+    return (None if bits is None else read_form(bits)), frames
 
 
 # ---------------------------------------------------------------- frames and packets
 
 
-def read_unit(cell, b, symbols):
+def read_unit(cell, b, symbols, terminal=None):
     """Nibbles of the payload and whether the CRC holds."""
     k = b["k"]
     labels = np.argmin(np.abs(symbols[:, None] - model.constellation(k)), axis=1)
     bits = (labels[:, None] >> np.arange(k)[::-1] & 1).ravel()
-    bits = bits ^ np.array(model.sequence_bits(3, cell, b["sn"] << 8 | b["offset"], 108 * k))
+    low = b["sn"] << 8 | b["offset"]
+    bits = bits ^ np.array(model.sequence_bits(3, cell, low, 108 * k, terminal))
     good = model.crc(bits[:-24], 24, 0x864CFB, 0) == list(bits[-24:])
     return bits[:-24].reshape(-1, 4) @ [8, 4, 2, 1], good
 
@@ -440,7 +512,8 @@ def receive(samples, cell, retransmissions=True, combining=False):
         if grant is None:
             continue
         slot = 30 * grant["frame_number"] + in_frame
-        known = np.concatenate([pilots, model.control_symbols(slot, cell, grant)])
+        sent = model.control_symbols(slot, cell, model.grant_bits(slot, grant))
+        known = np.concatenate([pilots, sent])
         h = channel(grid, tuple(np.concatenate(p) for p in zip(PILOTS, CONTROL)), known)
         equalised = grid / h
         symbols = equalised[PAYLOAD].reshape(25, 108)

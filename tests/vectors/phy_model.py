@@ -18,11 +18,13 @@ PAYLOAD = [
 LEVEL_DBFS = -15.0
 
 
-def sequence_bits(kind, cell, low, count):
-    """First `count` bits of the sequence of key (kind, cell, low): SplitMix64 outputs, MSB
-    first."""
+def sequence_bits(kind, cell, low, count, terminal=None):
+    """First `count` bits of the sequence of key (kind, cell, low): SplitMix64 outputs, MSB first.
+    With a terminal it is that of the uplink."""
     mask = 2**64 - 1
     key = kind << 56 | cell << 48 | low
+    if terminal is not None:
+        key += 4 << 56 | terminal << 40
     bits = []
     i = 0
     while len(bits) < count:
@@ -124,6 +126,41 @@ def grant_bits(slot, grant):
     return bits + [0] * (240 - len(bits))
 
 
+def form_bits(form):
+    """The 240 bits of a feedback form. form: dict(slot, grant_ok, ack=[25 bits], snr=[25 codes],
+    nmse, buffer), all as they are on the air; slot is that of the report."""
+    bits = to_bits(form["slot"] // 30 % 64, 6) + to_bits(form["slot"] % 30, 5)
+    bits += [int(form["grant_ok"])] + form["ack"]
+    for code in form["snr"]:
+        bits += to_bits(code, 7)
+    bits += to_bits(form["nmse"], 7) + to_bits(form["buffer"], 6)
+    return bits + crc(bits, 15, 0x3ED7, 0x7FFF)
+
+
+def with_uplink_grant(bits, up):
+    """A grant with an uplink grant behind it. up: dict(first_new_sn, window_edge, k, bins, timing,
+    power, sns=[SN of the retransmissions])."""
+    own = to_bits(up["first_new_sn"], 16) + to_bits(up["window_edge"], 9)
+    own += to_bits(up["k"] - 1, 3) + to_bits(up["bins"], 5)
+    own += to_bits(up["timing"] % 8, 3) + to_bits(up["power"] % 4, 2) + gamma(1 + len(up["sns"]))
+    for i, sn in enumerate(up["sns"]):
+        step = up["first_new_sn"] - sn if i == 0 else sn - up["sns"][i - 1]
+        own += gamma(step % 65536)
+    if len(own) > 55 or any(bits[184:]):
+        raise ValueError("it does not fit")
+    return bits[:184] + own + [0] * (55 - len(own)) + [1]
+
+
+def uplink_bins(up):
+    """The 25 bins of the slot that it grants, as slot_bodies has them."""
+    bins = [{"k": 0, "sn": 0, "whole": True, "offset": 0} for _ in range(25)]
+    new = up["bins"] - len(up["sns"])
+    sns = up["sns"] + [(up["first_new_sn"] + i) % 65536 for i in range(new)]
+    for i, sn in enumerate(sns):
+        bins[25 * i // up["bins"]].update(k=up["k"], sn=sn)
+    return bins
+
+
 def convolve(bits):
     """Generators 171 and 133 (octal), newest bit at the most significant end, six zero tail bits.
     The second output is left out in steps 1, 3, .., 247."""
@@ -144,14 +181,14 @@ def qpsk(bits):
     return (pairs[:, 0] + 1j * pairs[:, 1]) / np.sqrt(2)
 
 
-def control_symbols(slot, cell, grant):
-    bits = grant_bits(slot, grant)
+def control_symbols(slot, cell, bits, terminal=None):
+    """`bits`: the 240 of a grant or of a form."""
     coded = convolve(bits + crc(bits, 16, 0x1021, 0xFFFF))
     assert len(coded) == 400
     places = np.zeros(400, dtype=int)
     for j, c in enumerate(coded):
         places[153 * j % 400] = c
-    return qpsk(places ^ np.array(sequence_bits(2, cell, slot % 30, 400)))
+    return qpsk(places ^ np.array(sequence_bits(2, cell, slot % 30, 400, terminal)))
 
 
 def gray(i):
@@ -181,29 +218,33 @@ def constellation(k):
     return points / np.sqrt(np.mean(np.abs(points) ** 2))
 
 
-def payload_symbols(cell, b, payload):
+def payload_symbols(cell, b, payload, terminal=None):
     """108 symbols of a bin; payload: list of nibbles."""
     k = b["k"]
     bits = [bit for n in payload for bit in to_bits(n, 4)]
     bits += crc(bits, 24, 0x864CFB, 0)
     low = b["sn"] << 8 | (0 if b["whole"] else b["offset"])
-    bits = np.array(bits) ^ np.array(sequence_bits(3, cell, low, 108 * k))
+    bits = np.array(bits) ^ np.array(sequence_bits(3, cell, low, 108 * k, terminal))
     labels = bits.reshape(108, k) @ (2 ** np.arange(k)[::-1])
     return constellation(k)[labels]
 
 
-def slot_bodies(slot, cell, grant, payload):
-    """The bodies of its six symbols. payload: per bin a list of nibbles (or None)."""
+def slot_bodies(slot, cell, grant, payload, terminal=None, form=None):
+    """The bodies of its six symbols. payload: per bin a list of nibbles (or None). On the uplink
+    `form` has the 240 bits of the terminal's form, and of the grant only the bins count."""
     grid = np.zeros((6, 500), dtype=complex)
-    pilots = qpsk(sequence_bits(1, cell, slot % 30, 200))
-    control = control_symbols(slot, cell, grant)
+    pilots = qpsk(sequence_bits(1, cell, slot % 30, 200, terminal))
+    content = grant_bits(slot, grant) if form is None else form
+    control = control_symbols(slot, cell, content, terminal)
     for b in range(25):
         for i, (l, n) in enumerate(PILOTS):
             grid[l, 20 * b + n] = pilots[4 * b + i]
         for i, (l, n) in enumerate(CONTROL):
             grid[l, 20 * b + n] = control[8 * b + i]
         if grant["bins"][b]["k"]:
-            for (l, n), value in zip(PAYLOAD, payload_symbols(cell, grant["bins"][b], payload[b])):
+            for (l, n), value in zip(
+                PAYLOAD, payload_symbols(cell, grant["bins"][b], payload[b], terminal)
+            ):
                 grid[l, 20 * b + n] = value
     amplitude = np.sqrt(10 ** (LEVEL_DBFS / 10) / 500)
     out = []

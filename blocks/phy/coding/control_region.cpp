@@ -37,9 +37,9 @@ bool grant_due::fits(std::span<const std::uint8_t, grant_bytes> grant) const noe
     return counts && step <= most_new && edge <= std::uint32_t{window_edge} + step;
 }
 
-void control_region::set_cell(int cell) noexcept {
+void control_region::set_sender(sender from) noexcept {
     for (int s = 0; s < slots_per_frame; ++s) {
-        const auto key = control_key(cell, s);
+        const auto key = control_key(from, s);
         auto& flip = scrambling_[static_cast<std::size_t>(s)];
         auto& sign = signs_[static_cast<std::size_t>(s)];
         for (unsigned q = 0; q < code_sent_bits; ++q) {

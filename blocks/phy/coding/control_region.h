@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The grant of a slot in the 200 control symbols.
+// The control content of a slot in its 200 control symbols: 30 bytes, on the downlink the grant, on
+// the uplink the feedback form of a terminal (wire/feedback_bits.h), which has no padding.
 //
-//   30 bytes of grant + CRC-16 -> 256 bits -> convolutional code -> 400 bits c -> interleaver ->
+//   30 bytes + CRC-16 -> 256 bits -> convolutional code -> 400 bits c -> interleaver ->
 //   scrambling -> 4-QAM
 //
 // Interleaver: coded bit j goes to place 153 j mod 400; place q is bit q mod 2 of control symbol
 // q / 2, symbols counted bin by bin in the order of control_elements. 153 is 400 times the golden
 // section: neighbours of the code are 9.6 bins apart, no two of any 12 coded bits in a row share a
-// bin. Scrambling: bit q is inverted when bit q of the sequence of (cell, slot in frame) is 1.
+// bin. Scrambling: bit q is inverted when bit q of the sequence of (sender, slot in frame) is 1.
 //
 // Behind its content, of 123 bits or more, a grant is zeros, and so is the code. How many is not
 // told, but seen before decoding: with soft bits of mean magnitude 1, the sum of (soft - 1/2) from
@@ -27,6 +28,7 @@
 
 #include "phy/coding/convolutional_code.h"
 #include "phy/grid/resource_map.h"
+#include "phy/grid/sender.h"
 #include "types/grant.h"
 
 namespace wip::phy {
@@ -46,8 +48,8 @@ struct grant_due {
 
 class control_region {
 public:
-    explicit control_region(int cell) { set_cell(cell); }
-    void set_cell(int cell) noexcept;
+    explicit control_region(sender from) { set_sender(from); }
+    void set_sender(sender from) noexcept;
 
     // Unit-energy symbols in the order of the places.
     void encode(std::span<const std::uint8_t, grant_bytes> grant, int slot_in_frame,

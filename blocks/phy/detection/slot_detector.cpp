@@ -47,8 +47,8 @@ void transfer(Planes& planes, bin_index bin, List* list) {
 }
 }  // namespace
 
-slot_detector::slot_detector(int cell, bool combining)
-    : cell_(cell), combining_(combining), llr_(nof_bins * llr_per_bin) {
+slot_detector::slot_detector(sender from, bool combining)
+    : from_(from), combining_(combining), llr_(nof_bins * llr_per_bin) {
     for (int k = 1; k <= max_bits_per_symbol; ++k) constellations_.emplace_back(k);
 }
 
@@ -198,7 +198,7 @@ unit_key slot_detector::key_of(const bin_grant& grant) const noexcept {
 bool slot_detector::attempt(bin_index bin, const bin_grant& grant, float noise, bool again,
                             bin_result& out) noexcept {
     const unit_key unit = key_of(grant);
-    const auto key = payload_key(cell_, unit.sn, unit.offset);
+    const auto key = payload_key(from_, unit.sn, unit.offset);
     auto& copy = copies_[bin.n()];
     transfer<&plane::re>(equalised_, bin, copy.re.data());
     transfer<&plane::im>(equalised_, bin, copy.im.data());

@@ -20,6 +20,7 @@
 #include "phy/estimation/channel_estimator.h"
 #include "phy/estimation/decision_feedback.h"
 #include "phy/estimation/sent_image.h"
+#include "phy/grid/sender.h"
 #include "phy/qam/constellation.h"
 #include "types/bin.h"
 #include "types/grant.h"
@@ -36,9 +37,9 @@ public:
 
 class slot_detector {
 public:
-    slot_detector(int cell, bool combining);
+    slot_detector(sender from, bool combining);
 
-    void set_cell(int cell) noexcept { cell_ = cell; }
+    void set_sender(sender from) noexcept { from_ = from; }
     // Copies that were kept before it was switched off are not used after it is on again.
     void set_combining(bool on) noexcept {
         combining_ = on;
@@ -81,7 +82,7 @@ private:
     bool decode(bin_index bin, const soft_copy& symbols, int k, std::uint64_t key,
                 bool certain) noexcept;
 
-    int cell_;
+    sender from_;
     bool combining_;
     bool soft_ = false;
     std::vector<constellation> constellations_;

@@ -8,12 +8,12 @@
 
 namespace wip::phy {
 
-pilots::pilots(int cell) {
-    if (cell < 0 || cell >= nof_cells)
-        throw std::invalid_argument("cell: " + std::to_string(cell) + " is not in 0..63");
+pilots::pilots(sender from) {
+    if (from.cell < 0 || from.cell >= nof_cells)
+        throw std::invalid_argument("cell: " + std::to_string(from.cell) + " is not in 0..63");
     constexpr float a = 0.70710678F;
     for (int s = 0; s < slots_per_frame; ++s) {
-        const auto key = pilot_key(cell, s);
+        const auto key = pilot_key(from, s);
         for (unsigned p = 0; p < nof_pilots; ++p) {
             const auto word = sequence_word(key, 2 * p / 64);
             const bool i = word >> (63 - 2 * p % 64) & 1;

@@ -99,11 +99,14 @@ db reported_snr(float ratio) noexcept {
     return db(10 * std::log10(std::min(std::max(ratio, 1e-2F), 1e6F)));
 }
 
-slot_estimator::slot_estimator(int cell) : pilots_(cell), control_(cell) { reset(); }
+slot_estimator::slot_estimator(sender from, control_kind kind)
+    : kind_(kind), pilots_(from), control_(from) {
+    reset();
+}
 
-void slot_estimator::set_cell(int cell) noexcept {
-    pilots_ = pilots(cell);
-    control_.set_cell(cell);
+void slot_estimator::set_sender(sender from) noexcept {
+    pilots_ = pilots(from);
+    control_.set_sender(from);
 }
 
 void slot_estimator::reset() noexcept {
@@ -128,6 +131,7 @@ cf32 slot_estimator::at(int symbol, int n) const noexcept {
 bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame,
                               const std::optional<grant_due>& due, cf32 image) noexcept {
     grant_.reset();
+    control_ok_ = false;
     energy_ = 0;
     float energy = 0;
     for (const auto& p : y) energy += power_of(p);
@@ -140,7 +144,7 @@ bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame,
     estimator_.from_pilots(y, sent.data(), snr, channel_);
     pilots_error_ = channel_.error;
     decode_control(y, slot_in_frame, due);
-    if (grant_) {
+    if (control_ok_) {
         add_image(y);
         estimator_.from_all(y, with_image_.data(), with_image_.data() + nof_pilots, snr, channel_);
     } else {
@@ -178,8 +182,9 @@ void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame,
     control_.order(soft, slot_in_frame, control_bits_);
     if (!control_.decode(control_bits_, slot_in_frame, due, packed_, known_)) return;
     // The only profile on the air: wipemu has no frame check.
-    grant_ = unpack_grant(packed_, link_profile::radio);
-    if (!grant_) return;
+    if (kind_ == control_kind::grant) grant_ = unpack_grant(packed_, link_profile::radio);
+    control_ok_ = grant_ || kind_ == control_kind::feedback;
+    if (!control_ok_) return;
     std::array<float, count> error;
     const auto* x = reinterpret_cast<const float*>(known_.data());
     for (std::size_t i = 0; i < count; ++i) {
@@ -222,7 +227,7 @@ void slot_estimator::update_noise() noexcept {
             freedom += channel_.bin_freedom[b];
         }
     noise_slots_ = std::min(noise_slots_ + 1, longest_mean);
-    const float weight = grant_ || noise_slots_ == 1 ? 1.F : 0.25F;
+    const float weight = control_ok_ || noise_slots_ == 1 ? 1.F : 0.25F;
     const float now = residual / freedom;
     const float noise = std::max(now - curvature_power(channel_), 0.5F * now);
     noise_ += weight * (noise - noise_) / static_cast<float>(noise_slots_);
@@ -280,7 +285,7 @@ bin_measurement slot_estimator::measurement(double turn, double shift, int windo
     m.power = power_;
     m.noise = noise_;
     m.gain_noise = channel_.error * noise_;
-    if (!grant_) m.known = pilots_per_bin;
+    if (!control_ok_) m.known = pilots_per_bin;
     for (std::size_t b = 0; b < nof_bins; ++b)
         if (excess_[b] > 1) {
             m.power[b] /= excess_[b];

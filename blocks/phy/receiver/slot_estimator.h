@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The information of one slot: pilots, channel, grant, noise and the SNR of every bin.
 //
+// The slot is that of a base station, or that of a terminal on the uplink (control_kind).
+//
 //   elements -> channel from the pilots -> control region decoded with it
 //            -> channel from pilots and control symbols -> noise, SNR of the bins, mean gains
 //
@@ -21,6 +23,7 @@
 
 #include <array>
 #include <complex>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -49,11 +52,15 @@ std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> cha
 inline constexpr float least_snr_db = -20;
 db reported_snr(float ratio) noexcept;
 
+// What the control region carries: a form can be anything that its CRC lets through.
+enum class control_kind : std::uint8_t { grant, feedback };
+
 class slot_estimator {
 public:
-    explicit slot_estimator(int cell);  // throws std::invalid_argument
+    // Throws std::invalid_argument.
+    explicit slot_estimator(sender from, control_kind kind = control_kind::grant);
     void reset() noexcept;
-    void set_cell(int cell) noexcept;  // 0..63
+    void set_sender(sender from) noexcept;
 
     // False when the slot holds nothing that can be measured (zeros, infinities). `due`: what its
     // grant has to be like, where that is known (control_region.h). `image`: sent_image.h.
@@ -63,15 +70,17 @@ public:
     // The energy of the last slot that was estimated.
     float energy() const noexcept { return energy_; }  // sum |y|^2
     const std::optional<slot_grant>& grant() const noexcept { return grant_; }
-    // The same as it was decoded; valid where there is a grant.
-    const packed_grant& packed() const noexcept { return packed_; }
+    // Whether the control region was decoded: on the downlink there is a grant then. Its content as
+    // it was decoded is valid there.
+    bool control_ok() const noexcept { return control_ok_; }
+    const control_content& packed() const noexcept { return packed_; }
     // Soft bits of the control region in the order of its code, and what makes them log likelihood
     // ratios: noise, and what the pilots' estimate of the channel lacks.
     std::span<const float, code_sent_bits> control_bits() const noexcept { return control_bits_; }
     float control_scale() const noexcept;
-    double evm_percent() const noexcept { return evm_percent_; }  // control symbols, last grant
+    double evm_percent() const noexcept { return evm_percent_; }  // control symbols, last decoded
     const channel_estimate& channel() const noexcept { return channel_; }
-    // For a second look at the slot; only after a grant.
+    // For a second look at the slot; only with control_ok().
     known_symbols known() const noexcept {
         return {pilots_.of(slot_in_frame_).data(), known_.data(), &estimator_.basis(), signal_,
                 image_ == cf32() ? nullptr : &image_};
@@ -102,6 +111,7 @@ private:
     static float curvature_power(const channel_estimate& channel) noexcept;
     void measure_snr() noexcept;
 
+    control_kind kind_;
     pilots pilots_;
     control_region control_;
     channel_estimator estimator_;
@@ -114,7 +124,8 @@ private:
     std::array<float, code_sent_bits> control_bits_{};
     float pilots_error_ = 0;  // channel_estimate::error of the estimate that they were made with
     std::optional<slot_grant> grant_;
-    packed_grant packed_{};
+    bool control_ok_ = false;
+    control_content packed_{};
     int slot_in_frame_ = 0;
     double evm_percent_ = 0;
     float energy_ = 0;

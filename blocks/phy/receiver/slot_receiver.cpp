@@ -95,8 +95,8 @@ struct slot_receiver::impl final : slot_user {
         ++state.candidates;
         enter(mode::confirming);
         state.cell = cell;
-        estimator.set_cell(cell);
-        detector.set_cell(cell);
+        estimator.set_sender(cell);
+        detector.set_sender(cell);
         estimator.reset();
         filter.reset();
         predictor.reset();

@@ -22,8 +22,8 @@ static_assert(std::size_t{symbols_per_slot * nof_shifts} <= cell_search::most_se
 
 }  // namespace
 
-acquisition::acquisition(int cell)
-    : search_(cell),
+acquisition::acquisition(sender from)
+    : search_(from),
       folded_(slot_samples),
       window_(fft_size),
       spectrum_(static_cast<std::size_t>(nof_windows) * fft_size),

@@ -46,7 +46,7 @@ struct acquired {
 
 class acquisition {
 public:
-    explicit acquisition(int cell);  // 0..63 or any_cell; throws std::invalid_argument
+    explicit acquisition(sender from);  // as cell_search has it; throws std::invalid_argument
     void reset() noexcept;
 
     // `end`: one past the newest sample, whose sample time is `end_time`; the last 5120 samples are

@@ -27,10 +27,10 @@ sign_words signs_of(const pilot_products& p) {
 
 }  // namespace
 
-cell_search::cell_search(int cell) : first_cell_(cell == any_cell ? 0 : cell) {
-    const int cells = cell == any_cell ? nof_cells : 1;
+cell_search::cell_search(sender from) : first_cell_(from.cell == any_cell ? 0 : from.cell) {
+    const int cells = from.cell == any_cell ? nof_cells : 1;
     for (int c = first_cell_; c < first_cell_ + cells; ++c) {
-        const pilots values(c);
+        const pilots values(from.in_cell(c));
         for (int slot = 0; slot < slots_per_frame; ++slot) {
             std::array<std::uint64_t, 2> odd{}, half{};
             const auto products = products_of(values.of(slot));

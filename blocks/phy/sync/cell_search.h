@@ -31,7 +31,8 @@ struct cell_match {
 
 class cell_search {
 public:
-    explicit cell_search(int cell);  // 0..63 or any_cell; throws std::invalid_argument
+    // `from`: its cell is 0..63 or any_cell; throws std::invalid_argument.
+    explicit cell_search(sender from);
 
     std::size_t hypotheses() const noexcept { return odd_[0].size(); }
     static constexpr std::size_t most_sets = 66;

@@ -37,9 +37,10 @@ bool is_near(const acquired& a, const acquired& b) {
 
 }  // namespace
 
-slot_synchroniser::slot_synchroniser(int cell, bool whole)
-    : acquisition_(cell),
-      pilots_(cell == any_cell ? 0 : cell),
+slot_synchroniser::slot_synchroniser(sender from, bool whole)
+    : from_(from),
+      acquisition_(from),
+      pilots_(from.cell == any_cell ? from.in_cell(0) : from),
       buffer_(8 * slot_samples),
       early_(whole ? 0 : window_advance) {}
 
@@ -183,7 +184,7 @@ void slot_synchroniser::begin_candidate(const acquired& found, slot_user& user) 
     next_ = next.slot_start;
     slot_in_frame_ = next.slot_in_frame;
     cell_ = found.cell;
-    pilots_ = pilots(found.cell);
+    pilots_ = pilots(from_.in_cell(found.cell));
     track_.start(next_, found.cfo_hz);
     test_.start();
     pilot_direction_ = 1;

@@ -79,9 +79,10 @@ public:
 
 class slot_synchroniser {
 public:
-    // 0..63 or any_cell; throws std::invalid_argument. A slot is handed over as soon as its last
-    // FFT window is there, window_advance samples before its end; `whole`: when all of it is.
-    explicit slot_synchroniser(int cell, bool whole = false);
+    // `from`: its cell is 0..63 or any_cell; throws std::invalid_argument. A slot is handed over as
+    // soon as its last FFT window is there, window_advance samples before its end; `whole`: when
+    // all of it is.
+    explicit slot_synchroniser(sender from, bool whole = false);
 
     // Samples in order; a jump in `first`, the sample time of in[0], is a gap.
     void process(sample first, std::span<const cf32> in, slot_user& user);
@@ -122,6 +123,7 @@ private:
     std::int64_t end() const noexcept { return buffer_start_ + filled_; }
     std::int64_t due() const noexcept;
 
+    const sender from_;
     direct_conversion input_;
     acquisition acquisition_;
     slot_extractor extractor_;

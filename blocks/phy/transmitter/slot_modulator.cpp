@@ -23,6 +23,7 @@ namespace wip::phy {
 
 struct slot_modulator::state {
     slot_modulator_config config;
+    sender from;
     float amplitude = symbol_amplitude();
     pilots pilot_values;
     control_region control;
@@ -40,7 +41,10 @@ struct slot_modulator::state {
     std::int64_t next_slot = -1;
 
     explicit state(const slot_modulator_config& c)
-        : config(c), pilot_values(c.cell), control(c.cell) {
+        : config(c),
+          from(c.terminal ? sender::on_uplink(c.cell, *c.terminal) : sender(c.cell)),
+          pilot_values(from),
+          control(from) {
         if (c.profile != link_profile::radio)
             throw std::invalid_argument(
                 "profile: the PHY carries radio only (wipemu has no frame check on the air)");
@@ -90,19 +94,18 @@ struct slot_modulator::state {
         }
     }
 
-    void put_payload(const slot_grant* grant,
+    void put_payload(const slot_grant* units,
                      std::span<const std::span<const std::uint8_t>, nof_bins> payload) {
         label_array labels;
         for (std::size_t b = 0; b < nof_bins; ++b) {
             const auto& places = payload_places[b];
-            const int k = grant == nullptr ? 0 : grant->bins[b].bits_per_symbol;
+            const int k = units == nullptr ? 0 : units->bins[b].bits_per_symbol;
             if (k == 0) {
                 for (const auto p : places) grid[p] = {};
                 continue;
             }
-            const auto& g = grant->bins[b];
-            encode_frame(payload[b], k, payload_key(config.cell, g.sn, g.whole ? 0 : g.offset),
-                         labels);
+            const auto& g = units->bins[b];
+            encode_frame(payload[b], k, payload_key(from, g.sn, g.whole ? 0 : g.offset), labels);
             const cf32* points = scaled_points[static_cast<std::size_t>(k)].data();
             for (std::size_t i = 0; i < places.size(); ++i) grid[places[i]] = points[labels[i]];
         }
@@ -150,7 +153,15 @@ bool slot_modulator::work(slot air, const slot_grant& grant, packed_grant packed
     return sent;
 }
 
-void slot_modulator::send(slot air, const slot_grant* grant, const packed_grant& packed,
+bool slot_modulator::work_uplink(slot air, const control_content& form, const slot_grant& units,
+                                 std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+                                 std::span<cf32, slot_samples> out) noexcept {
+    const bool sent = fits(units, payload);
+    send(air, sent ? &units : nullptr, form, payload, out);
+    return sent;
+}
+
+void slot_modulator::send(slot air, const slot_grant* units, const control_content& content,
                           std::span<const std::span<const std::uint8_t>, nof_bins> payload,
                           std::span<cf32, slot_samples> out) noexcept {
     auto& s = *state_;
@@ -158,13 +169,13 @@ void slot_modulator::send(slot air, const slot_grant* grant, const packed_grant&
         static_cast<int>((air.value % slots_per_frame + slots_per_frame) % slots_per_frame);
 
     control_symbols control;
-    s.control.encode(packed, slot_in_frame, control);
+    s.control.encode(content, slot_in_frame, control);
     for (std::size_t i = 0; i < control.size(); ++i)
         s.grid[s.control_places[i]] = s.amplitude * control[i];
     const auto& pilot_values = s.pilot_values.of(slot_in_frame);
     for (std::size_t i = 0; i < pilot_values.size(); ++i)
         s.grid[s.pilot_places[i]] = s.amplitude * pilot_values[i];
-    s.put_payload(grant, payload);
+    s.put_payload(units, payload);
 
     if (air.value != s.next_slot) s.ending.fill({});
     s.next_slot = air.value + 1;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One slot of 5120 samples from the grant and the frames of its bins.
+// One slot of 5120 samples: on the downlink from the grant and the frames of its bins, on the
+// uplink from a terminal's feedback form and the frames that it was granted.
 #pragma once
 
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "types/frame.h"
@@ -20,7 +22,8 @@ using cf32 = std::complex<float>;
 inline constexpr int most_edge_samples = 40;
 
 struct slot_modulator_config {
-    int cell = 0;  // 0..63, selects the pilot sequence
+    int cell = 0;                   // 0..63, selects the sequences
+    std::optional<int> terminal{};  // 0..7: a terminal of that cell sends; none: its base station
     link_profile profile =
         link_profile::radio;  // the only one: wipemu has no frame check on the air
     // Symbols fade into each other over so many samples, as raised cosines: each begins within its
@@ -54,11 +57,18 @@ public:
               std::span<const std::span<const std::uint8_t>, nof_bins> payload,
               std::span<cf32, slot_samples> out) noexcept;
 
+    // The uplink: `form` is sent as it is. `units`: of the bins in use the modulation, and the SN
+    // by which the frame is scrambled; `payload` as above. Returns false, and sends the form alone,
+    // when a payload has the wrong size.
+    bool work_uplink(slot air, const control_content& form, const slot_grant& units,
+                     std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+                     std::span<cf32, slot_samples> out) noexcept;
+
 private:
     bool fits(const slot_grant& grant,
               std::span<const std::span<const std::uint8_t>, nof_bins> payload) const noexcept;
-    // No grant: an empty one goes out, `packed`.
-    void send(slot air, const slot_grant* grant, const packed_grant& packed,
+    // `units`: what the bins carry; none: they stay empty. `content`: of the control region.
+    void send(slot air, const slot_grant* units, const control_content& content,
               std::span<const std::span<const std::uint8_t>, nof_bins> payload,
               std::span<cf32, slot_samples> out) noexcept;
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 #include "types/grant.h"
+#include "types/uplink_grant.h"
 
 namespace {
 using namespace wip;
@@ -263,6 +265,129 @@ TEST(grant, random_bits_never_crash_and_are_nearly_always_refused) {
         if (unpack_grant(bits, link_profile::radio)) ++accepted;
     }
     EXPECT_LT(accepted, 100);
+}
+
+uplink_grant random_uplink_grant(std::mt19937& rng) {
+    uplink_grant g;
+    g.first_new_sn = static_cast<wire_sn>(rng());
+    g.window_edge = static_cast<std::uint16_t>(rng() % (most_uplink_window + 1));
+    g.bits_per_symbol = static_cast<std::uint8_t>(1 + rng() % 8);
+    g.bins = static_cast<std::uint8_t>(rng() % (nof_bins + 1));
+    g.timing_step = static_cast<std::int8_t>(static_cast<int>(rng() % 8) - 4);
+    g.power_step_db = static_cast<std::int8_t>(static_cast<int>(rng() % 4) - 2);
+    unsigned back = 1U + rng() % (g.window_edge + 1U);
+    while (g.retransmissions < g.bins && back > 1 && rng() % 2 == 0) {
+        back -= 1 + rng() % std::min(back - 1, 3U);
+        g.sn[g.retransmissions++] = static_cast<wire_sn>(g.first_new_sn - back);
+    }
+    return g;
+}
+
+TEST(uplink_grant, reads_back_as_it_was_put_and_leaves_the_downlink_grant) {
+    std::mt19937 rng(11);
+    int put = 0, again = 0, without_room = 0;
+    for (int i = 0; i < 20000; ++i) {
+        const slot_grant down = random_grant(rng, static_cast<int>(rng() % 3));
+        packed_grant alone;
+        if (!pack_grant(down, link_profile::radio, alone)) continue;
+        packed_grant both = alone;
+        const uplink_grant up = random_uplink_grant(rng);
+        if (!put_uplink_grant(up, both)) {
+            EXPECT_EQ(both, alone);
+            ++without_room;
+            continue;
+        }
+        ++put;
+        again += up.retransmissions > 1;
+        EXPECT_EQ(both.back() & 1, 1);
+        EXPECT_EQ(take_uplink_grant(both), up);
+        EXPECT_EQ(both, alone);
+        EXPECT_FALSE(take_uplink_grant(both));
+    }
+    EXPECT_GT(put, 5000);
+    EXPECT_GT(again, 500);
+    EXPECT_GT(without_room, 100);
+}
+
+TEST(uplink_grant, of_25_new_frames_and_two_of_the_oldest_retransmissions_fits) {
+    packed_grant bits{};
+    uplink_grant g{.first_new_sn = 3,
+                   .window_edge = 31,
+                   .bits_per_symbol = 8,
+                   .bins = 25,
+                   .retransmissions = 2};
+    g.sn[0] = static_cast<wire_sn>(3 - 31);
+    g.sn[1] = static_cast<wire_sn>(3 - 28);
+    EXPECT_TRUE(put_uplink_grant(g, bits));
+    EXPECT_EQ(take_uplink_grant(bits), g);
+}
+
+TEST(uplink_grant, spreads_few_bins_over_the_band_and_counts_their_units) {
+    uplink_grant g{.first_new_sn = 65535, .window_edge = 9, .bits_per_symbol = 4, .bins = 5};
+    g.retransmissions = 1;
+    g.sn[0] = 65530;
+    const slot_grant units = units_of(g);
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        EXPECT_EQ(units.bins[b].bits_per_symbol, b % 5 == 0 ? 4 : 0);
+    EXPECT_TRUE(units.bins[0].retransmission);
+    EXPECT_EQ(units.bins[0].sn, 65530);
+    EXPECT_EQ(units.bins[5].sn, 65535);
+    EXPECT_EQ(units.bins[20].sn, 2);
+    EXPECT_FALSE(units.bins[5].retransmission);
+    for (std::uint8_t bins = 0; bins <= nof_bins; ++bins) {
+        g.bins = bins;
+        g.retransmissions = 0;
+        int used = 0;
+        for (const auto& b : units_of(g).bins) used += b.bits_per_symbol != 0;
+        EXPECT_EQ(used, bins);
+    }
+}
+
+TEST(uplink_grant, is_refused_where_a_field_is_out_of_its_range) {
+    const auto fits = [](const uplink_grant& g) {
+        packed_grant bits{};
+        return put_uplink_grant(g, bits);
+    };
+    uplink_grant g{.first_new_sn = 100, .window_edge = 9, .bins = 2, .retransmissions = 2};
+    g.sn[0] = 91;
+    g.sn[1] = 99;
+    EXPECT_TRUE(fits(g));
+    const auto with = [&](auto change) {
+        uplink_grant wrong = g;
+        change(wrong);
+        return wrong;
+    };
+    EXPECT_FALSE(fits(with([](auto& w) { w.window_edge = 512; })));
+    EXPECT_FALSE(fits(with([](auto& w) { w.bits_per_symbol = 0; })));
+    EXPECT_FALSE(fits(with([](auto& w) { w.bits_per_symbol = 9; })));
+    EXPECT_FALSE(fits(with([](auto& w) { w.bins = 26; })));
+    EXPECT_FALSE(fits(with([](auto& w) { w.bins = 1; })));
+    EXPECT_FALSE(fits(with([](auto& w) { w.timing_step = 4; })));
+    EXPECT_FALSE(fits(with([](auto& w) { w.power_step_db = -3; })));
+    EXPECT_FALSE(fits(with([](auto& w) { w.sn[0] = 90; })));   // before the window
+    EXPECT_FALSE(fits(with([](auto& w) { w.sn[1] = 100; })));  // not sent yet
+    EXPECT_FALSE(fits(with([](auto& w) { w.sn[1] = 91; })));   // twice
+}
+
+// Bits that are read are those that would be put: no two forms say the same.
+TEST(uplink_grant, that_nobody_put_is_refused) {
+    std::mt19937 rng(12);
+    int read = 0;
+    for (int i = 0; i < 200000; ++i) {
+        packed_grant bits{};
+        for (std::size_t n = grant_bytes - uplink_grant_bytes; n < bits.size(); ++n)
+            bits[n] = static_cast<std::uint8_t>(rng());
+        if (rng() % 2 == 0) bits[28] = bits[29] = 0;
+        bits.back() |= 1;
+        packed_grant left = bits, again{};
+        const auto g = take_uplink_grant(left);
+        EXPECT_EQ(left, packed_grant{});
+        if (!g) continue;
+        ++read;
+        EXPECT_TRUE(put_uplink_grant(*g, again));
+        EXPECT_EQ(again, bits);
+    }
+    EXPECT_GT(read, 1000);
 }
 
 }  // namespace
