@@ -44,9 +44,15 @@ struct grant_due {
     bool fits(std::span<const std::uint8_t, grant_bytes> grant) const noexcept;
 };
 
+// Whose grants a control region carries: those of a cell with one terminal (types/grant.h) or with
+// several (types/common_grant.h). Each is scrambled in its own way.
+enum class grant_kind : std::uint8_t { single, common };
+
 class control_region {
 public:
-    explicit control_region(int cell) { set_cell(cell); }
+    explicit control_region(int cell, grant_kind kind = grant_kind::single) : kind_(kind) {
+        set_cell(cell);
+    }
     void set_cell(int cell) noexcept;
 
     // Unit-energy symbols in the order of the places.
@@ -74,6 +80,7 @@ private:
                std::span<std::uint8_t, grant_bytes> grant) noexcept;
     void map(std::span<const std::uint8_t, code_information_bits> bits, int slot_in_frame,
              control_symbols& out) const noexcept;
+    grant_kind kind_;
     std::array<std::array<std::uint8_t, code_sent_bits>, slots_per_frame> scrambling_;
     std::array<std::array<float, code_sent_bits>, slots_per_frame> signs_;  // of what it leaves
     convolutional_code code_;

@@ -46,8 +46,8 @@ void transfer(Planes& planes, bin_index bin, List* list) {
 }
 }  // namespace
 
-slot_detector::slot_detector(int cell, bool combining)
-    : cell_(cell), combining_(combining), llr_(nof_bins * llr_per_bin) {
+slot_detector::slot_detector(int cell, bool combining, int terminal)
+    : cell_(cell), terminal_(terminal), combining_(combining), llr_(nof_bins * llr_per_bin) {
     for (int k = 1; k <= max_bits_per_symbol; ++k) constellations_.emplace_back(k);
 }
 
@@ -92,7 +92,8 @@ void slot_detector::detect(const std::array<plane, symbols_per_slot>& y,
     if (!all_good && known != nullptr) look_again(y, channel, noise, grant, out, *known);
     for (std::size_t b = 0; b < nof_bins; ++b)
         if (out[b].outcome != frame_outcome::unused) decide(bin_index(b), grant.bins[b], out[b]);
-    store_.forget_before(static_cast<wire_sn>(grant.first_new_sn - grant.window_edge));
+    if (grant.edge_said)
+        store_.forget_before(static_cast<wire_sn>(grant.first_new_sn - grant.window_edge));
 }
 
 void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
@@ -197,7 +198,7 @@ unit_key slot_detector::key_of(const bin_grant& grant) const noexcept {
 bool slot_detector::attempt(bin_index bin, const bin_grant& grant, float noise, bool again,
                             bin_result& out) noexcept {
     const unit_key unit = key_of(grant);
-    const auto key = payload_key(cell_, unit.sn, unit.offset);
+    const auto key = payload_key(cell_, unit.sn, unit.offset, terminal_);
     auto& copy = copies_[bin.n()];
     transfer<&plane::re>(equalised_, bin, copy.re.data());
     transfer<&plane::im>(equalised_, bin, copy.im.data());

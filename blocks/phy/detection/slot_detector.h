@@ -34,7 +34,8 @@ public:
 
 class slot_detector {
 public:
-    slot_detector(int cell, bool combining);
+    // `terminal`: 0 to 7, its number in a cell with several; frames are scrambled by it.
+    slot_detector(int cell, bool combining, int terminal = 0);
 
     void set_cell(int cell) noexcept { cell_ = cell; }
     // Copies that were kept before it was switched off are not used after it is on again.
@@ -78,7 +79,7 @@ private:
     bool decode(bin_index bin, const soft_copy& symbols, int k, std::uint64_t key,
                 bool clear) noexcept;
 
-    int cell_;
+    int cell_, terminal_;
     bool combining_;
     bool soft_ = false;
     std::vector<constellation> constellations_;

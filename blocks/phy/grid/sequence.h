@@ -5,9 +5,9 @@
 // independent implementation is five lines. Bits are taken most significant first.
 //
 // It makes the pilots (cell, slot in frame), the scrambling of the control region (cell, slot in
-// frame) and the scrambling of the payload (cell, SN, offset). The payload's does not depend on the
-// slot, so that a retransmitted unit has the same symbols and can be combined; scrambling keeps
-// runs of zeros in IP packets from becoming one strong tone.
+// frame) and the scrambling of the payload (cell, terminal, SN, offset). The payload's does not
+// depend on the slot, so that a retransmitted unit has the same symbols and can be combined;
+// scrambling keeps runs of zeros in IP packets from becoming one strong tone.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,16 @@ constexpr std::uint64_t control_key(int cell, int slot_in_frame) {
     return 2ULL << 56 | static_cast<std::uint64_t>(cell) << 48 |
            static_cast<std::uint64_t>(slot_in_frame);
 }
-constexpr std::uint64_t payload_key(int cell, wire_sn sn, int offset) {
+// Of a cell with several terminals (types/common_grant.h).
+constexpr std::uint64_t common_control_key(int cell, int slot_in_frame) {
+    return 4ULL << 56 | static_cast<std::uint64_t>(cell) << 48 |
+           static_cast<std::uint64_t>(slot_in_frame);
+}
+// `terminal`: 0 to 7, 0 in a cell with one.
+constexpr std::uint64_t payload_key(int cell, wire_sn sn, int offset, int terminal = 0) {
     return 3ULL << 56 | static_cast<std::uint64_t>(cell) << 48 |
-           static_cast<std::uint64_t>(sn) << 8 | static_cast<std::uint64_t>(offset);
+           static_cast<std::uint64_t>(terminal) << 40 | static_cast<std::uint64_t>(sn) << 8 |
+           static_cast<std::uint64_t>(offset);
 }
 
 }  // namespace wip::phy

@@ -99,7 +99,12 @@ db reported_snr(float ratio) noexcept {
     return db(10 * std::log10(std::min(std::max(ratio, 1e-2F), 1e6F)));
 }
 
-slot_estimator::slot_estimator(int cell) : pilots_(cell), control_(cell) { reset(); }
+slot_estimator::slot_estimator(int cell, int terminal)
+    : terminal_(terminal),
+      pilots_(cell),
+      control_(cell, terminal == only_terminal ? grant_kind::single : grant_kind::common) {
+    reset();
+}
 
 void slot_estimator::set_cell(int cell) noexcept {
     pilots_ = pilots(cell);
@@ -177,8 +182,7 @@ void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame,
     }
     control_.order(soft, slot_in_frame, control_bits_);
     if (!control_.decode(control_bits_, slot_in_frame, due, packed_, known_)) return;
-    // The only profile on the air: wipemu has no frame check.
-    grant_ = unpack_grant(packed_, link_profile::radio);
+    grant_ = read_grant();
     if (!grant_) return;
     std::array<float, count> error;
     const auto* x = reinterpret_cast<const float*>(known_.data());
@@ -190,6 +194,14 @@ void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame,
     }
     const float sum = lane_sum(count, [&](auto at) { return lane_terms{at(error.data())}; }).of[0];
     evm_percent_ = 100 * std::sqrt(static_cast<double>(sum) / nof_control_symbols);
+}
+
+// The only profile on the air is `radio`: wipemu has no frame check.
+std::optional<slot_grant> slot_estimator::read_grant() const noexcept {
+    if (terminal_ == only_terminal) return unpack_grant(packed_, link_profile::radio);
+    const auto all = unpack_common_grant(packed_, link_profile::radio);
+    if (!all) return std::nullopt;
+    return all->of[static_cast<std::size_t>(terminal_)];
 }
 
 // Two thirds of the known elements mirror known ones. The others mirror payload: what the pilots'

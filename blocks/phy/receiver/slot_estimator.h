@@ -31,6 +31,7 @@
 #include "phy/grid/pilots.h"
 #include "phy/prediction/bin_power_filter.h"
 #include "phy/prediction/snr_predictor.h"
+#include "types/common_grant.h"
 #include "types/db.h"
 #include "types/grant.h"
 
@@ -51,7 +52,9 @@ db reported_snr(float ratio) noexcept;
 
 class slot_estimator {
 public:
-    explicit slot_estimator(int cell);  // throws std::invalid_argument
+    // `terminal`: its number in a cell with several, only_terminal in a cell with one. Throws
+    // std::invalid_argument.
+    explicit slot_estimator(int cell, int terminal = only_terminal);
     void reset() noexcept;
     void set_cell(int cell) noexcept;  // 0..63
 
@@ -62,6 +65,7 @@ public:
 
     // The energy of the last slot that was estimated.
     float energy() const noexcept { return energy_; }  // sum |y|^2
+    // In a cell with several terminals: this one's part of it, as it was read (common_grant).
     const std::optional<slot_grant>& grant() const noexcept { return grant_; }
     // The same as it was decoded; valid where there is a grant.
     const packed_grant& packed() const noexcept { return packed_; }
@@ -95,6 +99,7 @@ private:
     cf32 at(int symbol, int n) const noexcept;
     void decode_control(const slot_planes& y, int slot_in_frame,
                         const std::optional<grant_due>& due) noexcept;
+    std::optional<slot_grant> read_grant() const noexcept;
     void add_image(const slot_planes& y) noexcept;
     void update_noise() noexcept;
     void forget_noise() noexcept;
@@ -102,6 +107,7 @@ private:
     static float curvature_power(const channel_estimate& channel) noexcept;
     void measure_snr() noexcept;
 
+    int terminal_;
     pilots pilots_;
     control_region control_;
     channel_estimator estimator_;

@@ -7,6 +7,8 @@
 #include <memory>
 #include <span>
 
+#include "phy/coding/control_region.h"
+#include "types/common_grant.h"
 #include "types/frame.h"
 #include "types/grant.h"
 #include "types/grid.h"
@@ -21,6 +23,7 @@ inline constexpr int most_edge_samples = 40;
 
 struct slot_modulator_config {
     int cell = 0;  // 0..63, selects the pilot sequence
+    grant_kind grants = grant_kind::single;
     link_profile profile =
         link_profile::radio;  // the only one: wipemu has no frame check on the air
     // Symbols fade into each other over so many samples, as raised cosines: each begins within its
@@ -54,14 +57,12 @@ public:
               std::span<const std::span<const std::uint8_t>, nof_bins> payload,
               std::span<cf32, slot_samples> out) noexcept;
 
-private:
-    bool fits(const slot_grant& grant,
-              std::span<const std::span<const std::uint8_t>, nof_bins> payload) const noexcept;
-    // No grant: an empty one goes out, `packed`.
-    void send(slot air, const slot_grant* grant, const packed_grant& packed,
+    // With `grants` common: the sections of the terminals that are served. No bin is used in two.
+    bool work(slot air, const common_grant_sections& grants,
               std::span<const std::span<const std::uint8_t>, nof_bins> payload,
               std::span<cf32, slot_samples> out) noexcept;
 
+private:
     struct state;
     std::unique_ptr<state> state_;
 };
