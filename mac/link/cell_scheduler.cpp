@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -227,10 +228,13 @@ std::span<const slot_plan> cell_scheduler::plan(slot air) {
     return plans_;
 }
 
-// Users in the order in which they come to the grant, beginning with another one in each slot:
-// those with bins, then those that have something to say without. Returns the bits that the lists
-// of their sections may have beside what the sections have at least.
+// The users that get a section: those with bins, then those that have something to say without. The
+// first of them finds the most room for its lists: the one that was first the longest time ago.
+// Returns the bits that the lists may have beside what the sections have at least.
 int cell_scheduler::admit() {
+    std::vector<user_index> order(users_.size());
+    std::iota(order.begin(), order.end(), user_index{0});
+    std::ranges::stable_sort(order, {}, [&](user_index n) { return users_[n].was_first; });
     admitted_.clear();
     least_.clear();
     int bins = 0, least = 0;
@@ -240,8 +244,7 @@ int cell_scheduler::admit() {
                most_owner_bits(bins, static_cast<int>(served)) - least;
     };
     for (const bool frames : {true, false})
-        for (std::size_t i = 0; i < users_.size(); ++i) {
-            const user_index n = (static_cast<user_index>(now_.value) + i) % users_.size();
+        for (const user_index n : order) {
             served_user& u = users_[n];
             if (frames ? u.given == 0 : u.given != 0 || !u.mac.wants_section()) continue;
             const int bits = u.mac.least_section(now_);
@@ -255,6 +258,7 @@ int cell_scheduler::admit() {
             crowded_out_ += frames;
             u.given = 0;
         }
+    if (!admitted_.empty()) users_[admitted_[0]].was_first = now_;
     return room(admitted_.size());
 }
 

@@ -108,6 +108,7 @@ private:
         double mean_rate = 0;
         std::uint64_t acknowledged = 0;
         std::uint32_t given = 0;
+        slot was_first{-1};                       // of those in a common grant
         bool picked = false;                      // for this slot: it has bins, or will have
         open_pieces open;                         // what the bins given so far leave waiting
         std::array<bin_index, nof_bins> order{};  // `best`: bins by falling predicted SNR

@@ -343,6 +343,24 @@ TEST(common_grant_cell, round_robin_gives_equal_shares_where_a_slot_serves_a_qua
     EXPECT_GT(sum * sum / 8 / squares, 0.99);  // Jain
 }
 
+// Whoever comes first in the grant finds the most room for its retransmissions: all in turn, also
+// where the same two always share a slot.
+TEST(common_grant_cell, room_for_retransmissions_is_shared_alike) {
+    for (const int users : {2, 4, 8}) {
+        auto c = full_band(scheduling_kind::fixed, users, 2);
+        c.mean_snr_db.assign(static_cast<std::size_t>(users), 12);
+        users_world w(c);
+        w.saturate(std::vector<bool>(static_cast<std::size_t>(users), true));
+        w.run(1500);
+        double least = w.bits(0), most = w.bits(0);
+        for (int u = 1; u < users; ++u) {
+            least = std::min(least, w.bits(u));
+            most = std::max(most, w.bits(u));
+        }
+        EXPECT_GT(least, 0.8 * most) << users;
+    }
+}
+
 // Two users find room in the grant for what they send again, whatever share of the frames fails
 // (15 % here where the bins are not chosen by SNR).
 TEST(common_grant_cell, two_users_get_what_they_get_with_grants_of_their_own) {
