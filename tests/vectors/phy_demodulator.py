@@ -440,7 +440,9 @@ def receive(samples, cell, retransmissions=True, combining=False):
         if grant is None:
             continue
         slot = 30 * grant["frame_number"] + in_frame
-        known = np.concatenate([pilots, model.control_symbols(slot, cell, grant)])
+        known = np.concatenate(
+            [pilots, model.control_symbols(slot, cell, model.grant_bits(slot, grant), 2)]
+        )
         h = channel(grid, tuple(np.concatenate(p) for p in zip(PILOTS, CONTROL)), known)
         equalised = grid / h
         symbols = equalised[PAYLOAD].reshape(25, 108)
