@@ -60,9 +60,9 @@ struct cell_config {
     int users = 1;     // 1..100
     scheduling_kind scheduling = scheduling_kind::best;
     int averaging_slots = setting::scheduling_averaging_slots.initial;  // of proportional_fair
-    // One grant for all users (types/common_grant.h), and how many of them a slot serves at most; 2
-    // holds whatever share of the frames fails. 0: each has a grant of its own, of which nothing is
-    // said, as at bin level.
+    // One grant for all users (types/common_grant.h), and how many of them a slot serves at most
+    // (docs/results/terminals.md: 2 is the one to take). 0: each has a grant of its own, of which
+    // nothing is said, as at bin level.
     int most_served = 0;
     // Throws std::invalid_argument naming key, value and what would be valid.
     void check() const;
