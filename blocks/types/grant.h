@@ -89,6 +89,10 @@ struct slot_grant {
     std::uint16_t window_edge = 0;
     std::array<bin_grant, nof_bins> bins{};
     std::array<boundary_run, most_boundary_runs> runs{};  // ascending; those without frames last
+    // False only in the grant of a cell with several terminals (types/common_grant.h): it may have
+    // nothing for a terminal, not even a first SN, or leave out the window edge.
+    bool addressed = true;
+    bool edge_said = true;
     bool operator==(const slot_grant&) const = default;
 };
 
@@ -148,8 +152,92 @@ constexpr int boundary_width(link_profile p, int bits_per_symbol) {
 inline constexpr int most_nibbles =
     frame_payload_nibbles(link_profile::wipemu, max_bits_per_symbol);
 
+template <class Writer, class Modulation>
+void put_modulations(Writer& w, const Modulation& of_bin) {
+    for (std::size_t group = 0; group < 5; ++group) {
+        std::uint32_t value = 0;
+        for (std::size_t i = 5; i-- > 0;) value = value * 9 + of_bin(group * 5 + i);
+        w.put(value, 16);
+    }
+}
+
+// False: five digits do not exhaust a group.
+inline bool get_modulations(bit_reader& r, std::array<std::uint8_t, nof_bins>& modulation) {
+    for (std::size_t group = 0; group < 5; ++group) {
+        std::uint32_t value = r.get(16);
+        for (std::size_t i = 0; i < 5; ++i, value /= 9)
+            modulation[group * 5 + i] = static_cast<std::uint8_t>(value % 9);
+        if (value != 0) return false;
+    }
+    return true;
+}
+
 template <class Writer>
-void put_new_boundaries(Writer& w, const slot_grant& g, link_profile profile) {
+void put_flags(Writer& w, const slot_grant& g) {
+    for (const auto& b : g.bins)
+        if (b.bits_per_symbol != 0) w.put(b.retransmission ? 1 : 0, 1);
+}
+
+inline void get_flags(bit_reader& r, slot_grant& g) {
+    for (auto& b : g.bins)
+        if (b.bits_per_symbol != 0) b.retransmission = r.get(1) == 1;
+}
+
+template <class Writer>
+void put_retransmissions(Writer& w, const slot_grant& g, link_profile profile) {
+    const bin_grant* previous = nullptr;
+    for (const auto& b : g.bins) {
+        if (b.bits_per_symbol == 0 || !b.retransmission) continue;
+        w.put_gamma(sn_code(g, previous, b));
+        if (b.whole) {
+            w.put(0, 1);
+        } else {
+            const bool goes_on = follows(profile, previous, b);
+            w.put(goes_on ? 3 : 2, 2);
+            if (!goes_on) w.put(b.offset, 8);
+            w.put(b.last ? 1 : 0, 1);
+        }
+        previous = &b;
+    }
+}
+
+// The SNs of all units. False: no sender would write them so.
+inline bool get_units(bit_reader& r, slot_grant& g, link_profile profile) {
+    const bin_grant* previous = nullptr;
+    wire_sn next_new = g.first_new_sn;
+    for (auto& b : g.bins) {
+        if (b.bits_per_symbol == 0) continue;
+        if (!b.retransmission) {
+            b.sn = next_new++;
+            continue;
+        }
+        const std::uint32_t code = r.get_gamma();
+        if (code > 0x1ffff) return false;
+        b.sn = previous == nullptr ? static_cast<wire_sn>(g.first_new_sn - code)
+                                   : static_cast<wire_sn>(previous->sn + 1 + unzigzag(code - 1));
+        if (code != sn_code(g, previous, b)) return false;  // another way round
+        b.whole = r.get(1) == 0;
+        if (!b.whole) {
+            if (r.get(1) == 1) {
+                if (previous == nullptr || previous->whole || previous->sn != b.sn) return false;
+                const int end =
+                    previous->offset + frame_payload_nibbles(profile, previous->bits_per_symbol);
+                if (end > 255) return false;
+                b.offset = static_cast<std::uint8_t>(end);
+            } else {
+                b.offset = static_cast<std::uint8_t>(r.get(8));
+                if (follows(profile, previous, b)) return false;
+            }
+            b.last = r.get(1) == 1;
+        }
+        previous = &b;
+    }
+    return true;
+}
+
+// `more`: something follows, so that "no boundary" has to be said.
+template <class Writer>
+void put_new_boundaries(Writer& w, const slot_grant& g, link_profile profile, bool more) {
     int fresh = 0, with_boundary = 0;
     for (const auto& b : g.bins) {
         if (b.bits_per_symbol == 0 || b.retransmission) continue;
@@ -157,7 +245,7 @@ void put_new_boundaries(Writer& w, const slot_grant& g, link_profile profile) {
         if (b.boundary != unknown_boundary) ++with_boundary;
     }
     if (with_boundary == 0) {
-        if (fresh > 0 && g.runs[0].frames > 0) w.put(0, 1);
+        if (fresh > 0 && more) w.put(0, 1);
         return;
     }
     w.put(with_boundary == fresh ? 2 : 3, 2);
@@ -215,9 +303,11 @@ void put_runs(Writer& w, const slot_grant& g) {
     }
 }
 
-inline bool get_runs(bit_reader& r, slot_grant& g) {
+// `ended`: a zero stands behind the last one; else the end of the grant does as well.
+inline bool get_runs(bit_reader& r, slot_grant& g, bool ended) {
     std::uint32_t left = 0;  // SNs from the last one of the run before to the first new one
-    for (std::size_t i = 0; r.position() < grant_bytes * 8 && r.get(1) == 1; ++i) {
+    for (std::size_t i = 0; ended || r.position() < grant_bytes * 8; ++i) {
+        if (r.get(1) == 0) break;
         if (i == g.runs.size()) return false;
         const std::uint32_t step = r.get_gamma();
         if (i > 0 && step >= left) return false;
@@ -257,29 +347,10 @@ void put_grant(Writer& w, const slot_grant& g, link_profile profile) {
     w.put(g.frame_number, 12);
     w.put(g.first_new_sn, 16);
     w.put(g.window_edge, 15);
-    for (int group = 0; group < 5; ++group) {
-        std::uint32_t value = 0;
-        for (int i = 4; i >= 0; --i)
-            value = value * 9 + g.bins[static_cast<std::size_t>(group * 5 + i)].bits_per_symbol;
-        w.put(value, 16);
-    }
-    for (const auto& b : g.bins)
-        if (b.bits_per_symbol != 0) w.put(b.retransmission ? 1 : 0, 1);
-    const bin_grant* previous = nullptr;
-    for (const auto& b : g.bins) {
-        if (b.bits_per_symbol == 0 || !b.retransmission) continue;
-        w.put_gamma(detail::sn_code(g, previous, b));
-        if (b.whole) {
-            w.put(0, 1);
-        } else {
-            const bool follows = detail::follows(profile, previous, b);
-            w.put(follows ? 3 : 2, 2);
-            if (!follows) w.put(b.offset, 8);
-            w.put(b.last ? 1 : 0, 1);
-        }
-        previous = &b;
-    }
-    detail::put_new_boundaries(w, g, profile);
+    detail::put_modulations(w, [&](std::size_t b) { return g.bins[b].bits_per_symbol; });
+    detail::put_flags(w, g);
+    detail::put_retransmissions(w, g, profile);
+    detail::put_new_boundaries(w, g, profile, g.runs[0].frames > 0);
     detail::put_runs(w, g);
 }
 
@@ -312,47 +383,12 @@ inline std::optional<slot_grant> unpack_grant(std::span<const std::uint8_t, gran
     g.frame_number = static_cast<std::uint16_t>(r.get(12));
     g.first_new_sn = static_cast<wire_sn>(r.get(16));
     g.window_edge = static_cast<std::uint16_t>(r.get(15));
-    for (int group = 0; group < 5; ++group) {
-        std::uint32_t value = r.get(16);
-        for (int i = 0; i < 5; ++i, value /= 9)
-            g.bins[static_cast<std::size_t>(group * 5 + i)].bits_per_symbol =
-                static_cast<std::uint8_t>(value % 9);
-        if (value != 0) return std::nullopt;
-    }
-    for (auto& b : g.bins)
-        if (b.bits_per_symbol != 0) b.retransmission = r.get(1) == 1;
-    const bin_grant* previous = nullptr;
-    wire_sn next_new = g.first_new_sn;
-    for (auto& b : g.bins) {
-        if (b.bits_per_symbol == 0) continue;
-        if (!b.retransmission) {
-            b.sn = next_new++;
-            continue;
-        }
-        const std::uint32_t code = r.get_gamma();
-        if (code > 0x1ffff) return std::nullopt;
-        b.sn = previous == nullptr
-                   ? static_cast<wire_sn>(g.first_new_sn - code)
-                   : static_cast<wire_sn>(previous->sn + 1 + detail::unzigzag(code - 1));
-        if (code != detail::sn_code(g, previous, b)) return std::nullopt;  // another way round
-        b.whole = r.get(1) == 0;
-        if (!b.whole) {
-            if (r.get(1) == 1) {
-                if (previous == nullptr || previous->whole || previous->sn != b.sn)
-                    return std::nullopt;
-                const int end =
-                    previous->offset + frame_payload_nibbles(profile, previous->bits_per_symbol);
-                if (end > 255) return std::nullopt;
-                b.offset = static_cast<std::uint8_t>(end);
-            } else {
-                b.offset = static_cast<std::uint8_t>(r.get(8));
-                if (detail::follows(profile, previous, b)) return std::nullopt;
-            }
-            b.last = r.get(1) == 1;
-        }
-        previous = &b;
-    }
-    if (!r.ok() || !detail::get_new_boundaries(r, g, profile) || !detail::get_runs(r, g))
+    std::array<std::uint8_t, nof_bins> modulation;
+    if (!detail::get_modulations(r, modulation)) return std::nullopt;
+    for (std::size_t b = 0; b < nof_bins; ++b) g.bins[b].bits_per_symbol = modulation[b];
+    detail::get_flags(r, g);
+    if (!detail::get_units(r, g, profile)) return std::nullopt;
+    if (!r.ok() || !detail::get_new_boundaries(r, g, profile) || !detail::get_runs(r, g, false))
         return std::nullopt;
     while (r.position() < grant_bytes * 8)
         if (r.get(1) != 0) return std::nullopt;

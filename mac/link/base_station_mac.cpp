@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "link/grant_room.h"
 #include "link/own_sharing.h"
 #include "link/prediction_error.h"
 #include "link/retransmission_planner.h"
+#include "link/sent_slot.h"
 #include "link/switch_table.h"
 #include "queue/packet_queue.h"
 #include "rlc/segmenter.h"
@@ -23,7 +25,7 @@ namespace {
 
 // A grant with retransmissions has at most this many bits for SDU boundaries of older frames.
 constexpr int most_boundary_bits = 48;
-constexpr int grant_room = 8 * grant_bytes, bits_without_frames = 12 + 16 + 15 + 80;
+constexpr int bits_without_frames = 12 + 16 + 15 + 80;
 // Slots of history: more than the longest loop, a power of two.
 constexpr std::size_t history_slots = 64;
 
@@ -34,23 +36,14 @@ packet_journal::arrival arrival_of(const queued_packet& p) {
 }  // namespace
 
 struct base_station_mac::state {
-    struct sent_slot {
-        std::array<arq_unit, nof_bins> unit{};
-        std::uint32_t used = 0;  // bit b: bin b carried unit[b]
-        // Boundaries that the grant said: of the first `reported` of the `fresh` new frames from
-        // first_new on, and of older ones.
-        frame_sn first_new = 0;
-        int fresh = 0, reported = 0;
-        std::array<boundary_run, most_boundary_runs> runs{};
-    };
-
     state(const link_config& c, frame_sn first_sn)
         : config(c),
           table(c.switch_table, c.profile, c.eight),
           queue(c.queue, [this](const queued_packet& p, queue_drop why) { on_queue_drop(p, why); }),
           begun(c.packing),
           window(c.profile, first_sn),
-          planner(c.profile) {
+          planner(c.profile),
+          room(grant_room::whole(c.profile)) {
         predicted.fill(-100.0F);
         waiting.resize(nof_bins);
         bins.reserve(nof_bins);
@@ -78,7 +71,7 @@ struct base_station_mac::state {
     void make_plan(slot air, slot_plan& plan);
     std::size_t plan_retransmissions(slot_grant& grant);
     void plan_boundaries(slot_grant& grant);
-    void tell_boundaries(slot_grant& grant, sent_slot& out);
+    void say_edge(slot air, slot_grant& grant);
     void send(slot_plan& plan, bin_index bin, const arq_unit& unit, bool retransmission);
     void refresh_statistics();
     void on_queue_drop(const queued_packet& packet, queue_drop why);
@@ -116,6 +109,8 @@ struct base_station_mac::state {
     scheduling_view view;         // its rates follow predictions and table
     std::vector<rated_bin> bins;  // of this slot, ascending
     std::vector<arq_unit> waiting;
+    grant_room room;             // of this slot's grant
+    section_history sections;    // of a common grant
     int without_boundaries = 0;  // bits of this slot's grant, but for boundaries of new frames
     base_statistics statistics;
     packet_journal* journal = nullptr;
@@ -261,8 +256,10 @@ void base_station_mac::state::resolve(std::int64_t j) {
         rate_bins();
     }
     if (decoded) {
-        if (!terminal_hears)
-            window.need_next_boundary();  // it may be another one, or have restarted
+        if (!terminal_hears) {  // it may be another one, or have restarted
+            window.need_next_boundary();
+            sections.forget();
+        }
         silent_slots = 0;
         terminal_hears = true;
     } else if (here && !locked) {
@@ -292,11 +289,10 @@ void base_station_mac::state::ask_own_rule(std::int64_t j, bool locked, float nm
     const sent_slot& out = sent(j);
     const auto by_table = table.bits_per_symbol(predicted);
     for (std::size_t b = 0; b < nof_bins; ++b) {
-        const bool used = (out.used >> b & 1U) != 0;
         r.predicted_snr_db[b] = predicted[b];
-        r.sent_bits_per_symbol[b] = used ? out.unit[b].bits_per_symbol : std::uint8_t{0};
-        r.retransmissions[b] = used ? out.unit[b].retransmissions : std::uint8_t{0};
-        r.received[b] = used ? static_cast<std::uint8_t>(ack >> b & 1U) : std::uint8_t{0};
+        r.sent_bits_per_symbol[b] = static_cast<std::uint8_t>(out.modulation(b));
+        r.retransmissions[b] = out.repeated(b);
+        r.received[b] = static_cast<std::uint8_t>(out.carried(b) ? ack >> b & 1U : 0U);
         r.table_bits_per_symbol[b] = r.bits_per_symbol[b] = by_table[b];
     }
     own_rule->choose(r);
@@ -307,6 +303,8 @@ void base_station_mac::state::ask_own_rule(std::int64_t j, bool locked, float nm
 // Resolves the frames and SDU boundaries of slot j, once.
 void base_station_mac::state::answer(std::int64_t j, bool decoded, std::uint32_t ack) {
     sent_slot& out = sent(j);
+    if (out.section) sections.answer(out.full, decoded, out.first_new);
+    out.section = false;
     for (int i = 0; i < out.fresh; ++i)
         window.answer_boundary(out.first_new + i, decoded && i < out.reported);
     for (const boundary_run& run : out.runs)
@@ -314,7 +312,7 @@ void base_station_mac::state::answer(std::int64_t j, bool decoded, std::uint32_t
     out.fresh = out.reported = 0;
     out.runs = {};
     for (int b = 0; b < nof_bins; ++b) {
-        if ((out.used >> b & 1U) == 0) continue;
+        if (!out.carried(static_cast<std::size_t>(b))) continue;
         const arq_unit& unit = out.unit[static_cast<std::size_t>(b)];
         if ((ack >> b & 1U) != 0) {
             const auto a = window.acknowledge(unit);
@@ -343,28 +341,17 @@ void base_station_mac::on_not_sent(slot air) {
     s.answer(j, false, 0);
 }
 
-// Which bins the terminal gets in this slot, and at what rate. Of `best` no more than what waits
-// needs: otherwise a short packet would fill the lowest of the best bins, not the best of them.
+// Which bins the terminal gets in this slot, and at what rate.
 void base_station_mac::state::choose_bins(slot air) {
-    const auto n = static_cast<std::size_t>(config.bins);
-    std::uint32_t chosen = 0;
+    const bool best = config.allocation == allocation_kind::best;
+    if (own_scheduler || best) take_view();
     if (own_scheduler) {
-        take_view();
         own_scheduler->show(0, view, statistics.payload_bits_acknowledged, config);
         own_scheduler->share(air, config.bins);
-        chosen = own_scheduler->given(0);
-    } else if (config.allocation == allocation_kind::best) {
-        take_view();
-        const auto order = strongest_first(predicted);
-        open_pieces open(view);
-        for (std::size_t i = 0; i < n && open.any(); ++i) {
-            chosen |= order[i].bit();
-            open.give(frame_payload_nibbles(config.profile, view.rate[order[i].n()]));
-        }
+        use_bins(own_scheduler->given(0));
     } else {
-        chosen = (1U << n) - 1U;
+        use_bins(best ? best_bins(view, config.profile, config.bins) : (1U << config.bins) - 1U);
     }
-    use_bins(chosen);
 }
 
 void base_station_mac::state::use_bins(std::uint32_t set) {
@@ -391,10 +378,11 @@ std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
             g.offset = g.whole ? std::uint8_t{0} : p.unit.offset;
             g.last = g.whole || window.is_last(p.unit);
         }
-        const bool plain = planner.placed().empty() && grant.runs[0].frames == 0;
-        without_boundaries = plain ? bits_without_frames + static_cast<int>(bins.size())
-                                   : grant_bits(grant, config.profile);
-        if (planner.placed().empty() || without_boundaries <= grant_room) {
+        const bool plain =
+            !room.is_section() && planner.placed().empty() && grant.runs[0].frames == 0;
+        without_boundaries =
+            plain ? bits_without_frames + static_cast<int>(bins.size()) : room.bits(grant);
+        if (planner.placed().empty() || without_boundaries <= room.limit()) {
             if (shed) ++statistics.grant_overflows;
             return planner.used();
         }
@@ -407,39 +395,21 @@ void base_station_mac::state::plan_boundaries(slot_grant& grant) {
     if (!window.boundaries_waiting()) return;
     for (const rated_bin& b : bins) grant.bins[b.bin.n()].bits_per_symbol = b.rate;
     // But for the bit for the new frames.
-    const int room = grant_room - grant_bits(grant, config.profile) - 1;
+    const int left = room.limit() - room.bits(grant) - 1;
     window.take_boundaries(grant.runs,
-                           window.waiting() > 0 ? std::min(room, most_boundary_bits) : room);
+                           window.waiting() > 0 ? std::min(left, most_boundary_bits) : left);
 }
 
-// The boundaries of as many new frames as there is room for.
-void base_station_mac::state::tell_boundaries(slot_grant& grant, sent_slot& out) {
-    out.runs = grant.runs;
-    out.fresh = static_cast<int>(window.next_sn() - out.first_new);
-    const auto tell = [&](int reported) {
-        frame_sn sn = out.first_new;
-        int most = without_boundaries + 8 + 2 * out.fresh;  // of it, and with 8 a boundary
-        for (bin_grant& g : grant.bins) {
-            if (g.bits_per_symbol == 0 || g.retransmission) continue;
-            g.boundary =
-                sn < out.first_new + reported ? window.frame(sn).boundary : unknown_boundary;
-            most += g.boundary < no_boundary ? 8 : 0;
-            ++sn;
-        }
-        return most <= grant_room || grant_bits(grant, config.profile) <= grant_room;
-    };
-    out.reported = out.fresh;
-    if (out.fresh == 0 || tell(out.fresh)) return;
-    // With nothing said of them it fits.
-    out.reported = 0;
-    for (int most = out.fresh - 1; out.reported < most;) {
-        const int middle = (out.reported + most + 1) / 2;
-        if (tell(middle))
-            out.reported = middle;
-        else
-            most = middle - 1;
-    }
-    tell(out.reported);
+// The edge that has moved, where there is room for it; and what the section is then, for its
+// answer.
+void base_station_mac::state::say_edge(slot air, slot_grant& grant) {
+    if (grant.addressed && !grant.edge_said && sections.moved(window.edge()))
+        grant.edge_said = room.bits(grant) + full_section_bits <= room.limit();
+    sent_slot& out = sent(air.value);
+    out.full = grant.edge_said;
+    out.section = out.full || out.used != 0 || out.runs[0].frames > 0;
+    grant.addressed = out.section;
+    if (grant.edge_said) sections.tell(window.edge(), air);
 }
 
 void base_station_mac::state::send(slot_plan& plan, bin_index bin, const arq_unit& unit,
@@ -528,9 +498,27 @@ slot_plan base_station_mac::plan(slot air) {
 }
 
 void base_station_mac::plan(slot air, std::uint32_t bins, slot_plan& out) {
+    plan(air, bins, grant_room::whole(state_->config.profile), out);
+}
+
+void base_station_mac::plan(slot air, std::uint32_t bins, const grant_room& room, slot_plan& out) {
     state_->advance(air);
     state_->use_bins(bins);
+    state_->room = room;
     state_->make_plan(air, out);
+}
+
+int base_station_mac::least_section(slot air) const {
+    const auto& s = *state_;
+    slot_grant grant;
+    grant.bins[0].bits_per_symbol = 1;
+    grant.edge_said = s.sections.due(s.window.next_sn(), s.window.edge(), air);
+    return section_bits(grant, s.config.profile);
+}
+
+bool base_station_mac::wants_section() const {
+    const auto& s = *state_;
+    return s.terminal_hears && (s.window.boundaries_waiting() || s.sections.moved(s.window.edge()));
 }
 
 void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
@@ -547,7 +535,11 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
     grant.first_new_sn = static_cast<wire_sn>(window.next_sn());
     grant.window_edge = static_cast<std::uint16_t>(window.next_sn() - window.edge());
     sent(air.value).first_new = window.next_sn();
-    if (terminal_hears) plan_boundaries(grant);
+    if (room.is_section()) {
+        grant.addressed = room.limit() > 0;
+        grant.edge_said = grant.addressed && sections.due(window.next_sn(), window.edge(), air);
+    }
+    if (terminal_hears && grant.addressed) plan_boundaries(grant);
     if (!bins.empty()) {
         const std::size_t used = plan_retransmissions(grant);
         std::uint32_t taken = 0;
@@ -571,7 +563,12 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
             send(plan, b.bin, u, false);
         }
     }
-    tell_boundaries(grant, sent(air.value));
+    sent_slot& out = sent(air.value);
+    out.runs = grant.runs;
+    out.fresh = static_cast<int>(window.next_sn() - out.first_new);
+    out.reported =
+        room.tell_boundaries(grant, window, out.first_new, out.fresh, without_boundaries);
+    if (room.is_section()) say_edge(air, grant);
     if (terminal_hears && window.full() && packets_held() > 0) ++statistics.window_stalls;
     refresh_statistics();
     note(plan);
@@ -584,9 +581,9 @@ void base_station_mac::state::note(const slot_plan& plan) {
     r.heard = false;
     r.acknowledged = 0;
     for (std::size_t b = 0; b < nof_bins; ++b) {
-        const bool used = (out.used >> b & 1U) != 0;
+        const bool used = out.carried(b);
         r.bits_per_symbol[b] = used ? plan.grant.bins[b].bits_per_symbol : std::uint8_t{0};
-        r.retransmissions[b] = used ? out.unit[b].retransmissions : std::uint8_t{0};
+        r.retransmissions[b] = out.repeated(b);
         const bool fresh = used && !plan.grant.bins[b].retransmission;
         r.boundary[b] = fresh ? window.frame(out.unit[b].sn).boundary : unknown_boundary;
     }

@@ -21,6 +21,7 @@
 
 #include "journal/packet_journal.h"
 #include "link/feedback.h"
+#include "link/grant_room.h"
 #include "link/link_config.h"
 #include "link/link_statistics.h"
 #include "link/scheduling_view.h"
@@ -57,6 +58,13 @@ public:
     // of the configuration do not matter. The plan takes the place of what `out` held, whose
     // buffers are used again.
     void plan(slot air, std::uint32_t bins, slot_plan& out);
+    // The same in that much of a grant: plan.grant is `addressed` where a section has something to
+    // say.
+    void plan(slot air, std::uint32_t bins, const grant_room& room, slot_plan& out);
+    // After look(air): bits that a section with a frame has at least, and whether there is
+    // something to say without a frame.
+    int least_section(slot air) const;
+    bool wants_section() const;
     // Takes in what has been heard for slot `air`; plan(air) has to follow. Throws std::logic_error
     // for a slot that is planned.
     const scheduling_view& look(slot air);

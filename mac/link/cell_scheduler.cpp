@@ -2,6 +2,8 @@
 #include "link/cell_scheduler.h"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -27,6 +29,8 @@ void cell_config::check() const {
     link.check();
     check_range("users", users, 1, 100);
     check_range("averaging_slots", averaging_slots, setting::scheduling_averaging_slots);
+    check_range("most_served", most_served, 0, most_terminals);
+    if (most_served > 0) check_range("users", users, 1, most_terminals);
     if (scheduling > scheduling_kind::proportional_fair)
         throw std::invalid_argument(
             "scheduling = " + std::to_string(static_cast<int>(scheduling)) +
@@ -44,6 +48,9 @@ void cell_scheduler::reconfigure(const cell_config& config) {
     config.check();
     if (config.users != config_.users)
         throw std::invalid_argument("users: cannot change in a running cell");
+    if ((config.most_served > 0) != (config_.most_served > 0))
+        throw std::invalid_argument(
+            "most_served: one grant for all, or one for each, cannot change in a running cell");
     for (auto& u : users_) u.mac.reconfigure(config.link);
     config_ = config;
 }
@@ -82,6 +89,7 @@ void cell_scheduler::look(slot air) {
     for (auto& u : users_) {
         u.view = &u.mac.look(air);
         u.given = 0;
+        u.picked = false;
         u.open = open_pieces(*u.view);
         const std::uint64_t bits = u.mac.statistics().payload_bits_acknowledged;
         u.mean_rate += share * (static_cast<double>(bits - u.acknowledged) - u.mean_rate);
@@ -89,18 +97,40 @@ void cell_scheduler::look(slot air) {
     }
 }
 
-bool cell_scheduler::wants(const served_user& u) const { return u.view->hears && u.open.any(); }
+bool cell_scheduler::fits(const served_user& u) const {
+    return u.picked || config_.most_served == 0 || picked_ < config_.most_served;
+}
+
+void cell_scheduler::pick(served_user& u) {
+    picked_ += u.picked ? 0 : 1;
+    u.picked = true;
+}
+
+bool cell_scheduler::wants(const served_user& u) const {
+    return u.view->hears && u.open.any() && fits(u);
+}
 
 void cell_scheduler::give(user_index n, bin_index bin) {
     served_user& u = users_[n];
+    pick(u);
     u.given |= bin.bit();
     free_ &= ~bin.bit();
     u.open.give(frame_payload_nibbles(config_.link.profile, u.view->rate[bin.n()]));
 }
 
 void cell_scheduler::share_fixed() {
+    std::vector<user_index> served;
+    const bool in_turn = config_.most_served > 0;
+    for (std::size_t i = 0; i < users_.size(); ++i) {
+        const user_index n = (turn_ + i) % users_.size();
+        if (!fits(users_[n]) || (in_turn && picked_ == config_.link.bins)) break;
+        served.push_back(n);
+        pick(users_[n]);
+    }
+    turn_ = (turn_ + served.size()) % users_.size();
+    std::ranges::sort(served);
     for (int b = 0; b < config_.link.bins; ++b)
-        give(static_cast<user_index>(b) % users_.size(), bin_index(b));
+        give(served[static_cast<std::size_t>(b) % served.size()], bin_index(b));
 }
 
 void cell_scheduler::share_best() {
@@ -184,13 +214,76 @@ void cell_scheduler::share_by_rule(slot air) {
 std::span<const slot_plan> cell_scheduler::plan(slot air) {
     look(air);
     free_ = all_bins;
+    picked_ = 0;
     if (own_)
         share_by_rule(air);
     else
         share();
+    if (config_.most_served > 0) {
+        plan_sections(air);
+        return plans_;
+    }
     for (std::size_t n = 0; n < users_.size(); ++n)
         users_[n].mac.plan(air, users_[n].given, plans_[n]);
     return plans_;
+}
+
+// The users that get a section: those with bins, then those that have something to say without. The
+// first of them finds the most room for its lists: the one that was first the longest time ago.
+// Returns the bits that the lists may have beside what the sections have at least.
+int cell_scheduler::admit() {
+    std::vector<user_index> order(users_.size());
+    std::iota(order.begin(), order.end(), user_index{0});
+    std::ranges::stable_sort(order, {}, [&](user_index n) { return users_[n].was_first; });
+    admitted_.clear();
+    least_.clear();
+    int bins = 0, least = 0;
+    for (const auto& u : users_) bins += std::popcount(u.given);
+    const auto room = [&](std::size_t served) {
+        return 8 * grant_bytes - common_grant_head -
+               most_owner_bits(bins, static_cast<int>(served)) - least;
+    };
+    for (const bool frames : {true, false})
+        for (const user_index n : order) {
+            served_user& u = users_[n];
+            if (frames ? u.given == 0 : u.given != 0 || !u.mac.wants_section()) continue;
+            const int bits = u.mac.least_section(now_);
+            if (static_cast<int>(admitted_.size()) < config_.most_served &&
+                room(admitted_.size() + 1) >= bits) {
+                admitted_.push_back(n);
+                least_.push_back(bits);
+                least += bits;
+                continue;
+            }
+            crowded_out_ += frames;
+            u.given = 0;
+        }
+    if (!admitted_.empty()) users_[admitted_[0]].was_first = now_;
+    return room(admitted_.size());
+}
+
+void cell_scheduler::plan_sections(slot air) {
+    now_ = air;
+    const link_profile profile = config_.link.profile;
+    int left = admit();
+    for (std::size_t i = 0; i < admitted_.size(); ++i) {
+        const user_index n = admitted_[i];
+        users_[n].mac.plan(air, users_[n].given, grant_room::section(profile, least_[i] + left),
+                           plans_[n]);
+        if (!plans_[n].grant.addressed) continue;
+        left -= std::max(0, section_bits(plans_[n].grant, profile) - least_[i]);
+    }
+    for (user_index n = 0; n < users_.size(); ++n)
+        if (std::ranges::find(admitted_, n) == admitted_.end())
+            users_[n].mac.plan(air, 0, grant_room::section(profile, 0), plans_[n]);
+}
+
+common_grant_sections cell_scheduler::sections() const {
+    common_grant_sections all;
+    all.frame_number = frame_number_of(now_);
+    for (user_index n = 0; config_.most_served > 0 && n < users_.size(); ++n)
+        if (plans_[n].grant.addressed) all.of[n] = &plans_[n].grant;
+    return all;
 }
 
 void cell_scheduler::share() {

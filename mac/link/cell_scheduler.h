@@ -22,6 +22,11 @@
 //   proportional_fair  the highest rate relative to T, what the user has been getting; T is the
 //                      exponential mean over `averaging_slots` of acknowledged payload bits
 //
+// With one grant for all, a slot serves up to `most_served` users: the first to whom the method
+// gives a bin. Under `fixed` the users take turns where not all are served, bin b for those of the
+// slot. The more sections, the less room for retransmissions: docs/explanation/mac.md. A user
+// without a bin whose terminal is to be told of a window edge comes last.
+//
 // A scheduler of the user's own (link/own_sharing.h) takes the place of all of these.
 //
 // Rate: expected payload bits in error-free frames, at the modulation that the user's MAC would
@@ -55,6 +60,10 @@ struct cell_config {
     int users = 1;     // 1..100
     scheduling_kind scheduling = scheduling_kind::best;
     int averaging_slots = setting::scheduling_averaging_slots.initial;  // of proportional_fair
+    // One grant for all users (types/common_grant.h), and how many of them a slot serves at most
+    // (docs/results/terminals.md: 2 is the one to take). 0: each has a grant of its own, of which
+    // nothing is said, as at bin level.
+    int most_served = 0;
     // Throws std::invalid_argument naming key, value and what would be valid.
     void check() const;
 };
@@ -69,6 +78,10 @@ public:
     void on_feedback(int user, const slot_feedback& feedback);
     // Plans of all users, by user; valid until the next call. Called once for each slot, in order.
     std::span<const slot_plan> plan(slot air);
+    // With one grant for all: that of the last plans; it packs.
+    common_grant_sections sections() const;
+    // Slots in which a user that had been given bins found no room in the grant.
+    std::uint64_t crowded_out() const { return crowded_out_; }
 
     // Follows the packets of one user, as base_station_mac::follow_packets does.
     void follow_packets(int user, packet_journal* journal);
@@ -95,6 +108,8 @@ private:
         double mean_rate = 0;
         std::uint64_t acknowledged = 0;
         std::uint32_t given = 0;
+        slot was_first{-1};                       // of those in a common grant
+        bool picked = false;                      // for this slot: it has bins, or will have
         open_pieces open;                         // what the bins given so far leave waiting
         std::array<bin_index, nof_bins> order{};  // `best`: bins by falling predicted SNR
         std::size_t next = 0;                     // in `order`; those before it are taken
@@ -111,12 +126,21 @@ private:
     void share_in_turn();
     void share_by_value();
     void share_by_rule(slot air);
+    bool fits(const served_user& u) const;  // beside those that are picked
+    void pick(served_user& u);
+    int admit();
+    void plan_sections(slot air);
 
     cell_config config_;
     std::vector<served_user> users_;
     std::vector<slot_plan> plans_;
     std::uint32_t free_ = 0;
     user_index turn_ = 0;
+    int picked_ = 0;  // users of a slot
+    std::vector<user_index> admitted_;
+    std::vector<int> least_;  // bits of their sections
+    slot now_;
+    std::uint64_t crowded_out_ = 0;
     std::optional<own_sharing> own_;
 };
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "types/bin.h"
+#include "types/frame.h"
 
 namespace wip {
 
@@ -64,5 +65,18 @@ private:
     int first_ = 0;
     int end_ = 0;
 };
+
+// The bins of highest predicted SNR, at most n, no more than what waits needs: otherwise a short
+// packet would fill the lowest of the best bins, not the best of them.
+inline std::uint32_t best_bins(const scheduling_view& view, link_profile profile, int n) {
+    const auto order = strongest_first(view.predicted_snr_db);
+    open_pieces open(view);
+    std::uint32_t chosen = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n) && open.any(); ++i) {
+        chosen |= order[i].bit();
+        open.give(frame_payload_nibbles(profile, view.rate[order[i].n()]));
+    }
+    return chosen;
+}
 
 }  // namespace wip

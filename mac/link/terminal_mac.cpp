@@ -64,16 +64,18 @@ void terminal_mac::state::start_at(const slot_grant& g) {
 bool terminal_mac::state::take_grant(const slot_report& r) {
     const slot_grant& g = r.grant;
     if (!started) {
+        if (!g.edge_said) return false;
         start_at(g);
     } else {
         if (r.air.value <= last_grant) return false;
         const std::int64_t most =
             std::min((r.air.value - last_frames) * nof_bins, most_blind_frames);
         const std::int64_t step = static_cast<wire_sn>(g.first_new_sn - next_sn);
-        if (step > most || g.window_edge > next_sn + step - assembly.frames().edge()) {
+        const bool back = g.edge_said && g.window_edge > next_sn + step - assembly.frames().edge();
+        if (step > most || back) {
             // A grant that the CRC let through by chance, or the last one was, or the base station
             // is another one now. Two in a row: one of the latter.
-            if (!doubtful) {
+            if (!doubtful || !g.edge_said) {
                 doubtful = true;
                 return false;
             }
@@ -89,7 +91,7 @@ bool terminal_mac::state::take_grant(const slot_report& r) {
     if (std::ranges::any_of(g.bins, used)) last_frames = last_grant;
     receive_window& frames = assembly.frames();
     frames.extend(next_sn);
-    frames.raise_edge(next_sn - g.window_edge);
+    if (g.edge_said) frames.raise_edge(next_sn - g.window_edge);
     return true;
 }
 
@@ -117,7 +119,8 @@ std::uint32_t terminal_mac::state::take_frames(const slot_report& r) {
         u.bits_per_symbol = g.bits_per_symbol;
         if (g.retransmission) {
             const std::int64_t back = static_cast<wire_sn>(r.grant.first_new_sn - g.sn);
-            if (back == 0 || back > r.grant.window_edge) continue;  // cannot be
+            if (back == 0 || (r.grant.edge_said && back > r.grant.window_edge))
+                continue;  // cannot be
             u.sn = first_new - back;
             u.whole = g.whole;
             u.offset = g.whole ? 0 : g.offset;
@@ -168,6 +171,10 @@ slot_feedback terminal_mac::on_slot(const slot_report& report) {
     s.assembly.frames().set_slot(report.air.value);
     if (!report.locked) {
         ++s.statistics.slots_unlocked;
+        return feedback;
+    }
+    if (report.grant_ok && !report.grant.addressed) {  // a common grant, for others
+        feedback.grant_ok = true;
         return feedback;
     }
     if (!report.grant_ok || !s.take_grant(report)) {

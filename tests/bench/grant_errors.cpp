@@ -5,6 +5,9 @@
 // what 16 bits let through. Two slots before, the sender was 20 frames back.
 // `counted`: those that passed, pinned and plain, how many of them went on from the last grant, and
 // how many of these would have moved the window wrongly.
+// And lost grants of another form, for cells of several terminals (types/common_grant.h): a grant
+// for each terminal in the control symbols of its own bins, 16 coded bits a bin, by the same code,
+// ended earlier; the bins evenly spread, or the best ones of the slot, as a scheduler gives them.
 //   grant_errors [grants] [first SNR] [last SNR]     default 20000 a point, 0 to 6 dB; JSON lines
 #include <algorithm>
 #include <array>
@@ -12,6 +15,8 @@
 #include <complex>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <numbers>
 #include <random>
 
 #include "phy/coding/control_region.h"
@@ -151,6 +156,65 @@ void measure(content what, const char* channel, double snr_db, int grants) {
     std::fflush(stdout);
 }
 
+// Information bits, CRC included, of a code of so many sent bits; even, as convolutional_code wants
+// what it takes as zero.
+int bits_in(int sent) {
+    int bits = 0;
+    while (first_sent(bits + 2 + code_memory) <= sent) bits += 2;
+    return bits;
+}
+
+void measure_own_bins(std::size_t bins, bool best, const char* channel, double snr_db, int grants) {
+    const bool fades = channel[0] != 'A';
+    std::mt19937 random(7);
+    std::normal_distribution<float> gauss(
+        0, static_cast<float>(std::pow(10, -snr_db / 20) / std::sqrt(2)));
+    sample_model::tapped_delay_line line(profiles::load("jakes"), 5,
+                                         sample_model::stage_context{.seed = 3});
+    convolutional_code code;
+    const int coded = static_cast<int>(2 * control_symbols_per_bin * bins);
+    const int content = bits_in(coded);
+    const bit_run zeros{content, code_information_bits};
+    int lost = 0;
+    for (int i = 0; i < grants; ++i) {
+        std::array<std::complex<float>, nof_bins> h;
+        h.fill(1);
+        for (std::size_t b = 0; b < nof_bins && fades; ++b)
+            h[b] =
+                std::complex<float>(line.response(std::int64_t{i} * 20 * slot_samples,
+                                                  2e5 * (static_cast<double>(b) - nof_bins / 2)));
+        std::array<std::size_t, nof_bins> own;
+        for (std::size_t b = 0; b < nof_bins; ++b) own[b] = best ? b : b * nof_bins / bins;
+        if (best)
+            std::ranges::stable_sort(own, std::greater{},
+                                     [&](std::size_t b) { return std::norm(h[b]); });
+        std::array<std::uint8_t, code_information_bits> bits{}, heard;
+        for (int n = 0; n < content; ++n)
+            bits[static_cast<std::size_t>(n)] = static_cast<std::uint8_t>(random() & 1);
+        std::array<std::uint8_t, code_sent_bits> sent;
+        convolutional_code::encode(bits, sent);
+        std::array<float, code_sent_bits> soft{};
+        float sum = 0;
+        for (std::size_t j = 0; j < static_cast<std::size_t>(coded); ++j) {
+            // One after the other through the bins, as far apart as these few allow.
+            const auto gain = std::abs(h[own[j % bins]]);
+            soft[j] = gain * (gain * (sent[j] ? -1.F : 1.F) * std::numbers::sqrt2_v<float> / 2 +
+                              gauss(random));
+            sum += std::abs(soft[j]);
+        }
+        // Behind its bins the code of the zeros is known.
+        std::fill(soft.begin() + coded, soft.end(), sum / static_cast<float>(coded));
+        code.decode(soft, heard, zeros);
+        lost += !std::equal(bits.begin(), bits.begin() + content, heard.begin());
+    }
+    std::printf(
+        "{\"channel\": \"%s\", \"snr_db\": %g, \"own_bins\": %zu, \"best\": %s, \"grants\": %d, "
+        "\"content_bits\": %d, \"lost\": %.5f}\n",
+        channel, snr_db, bins, best ? "true" : "false", grants, content - 16,
+        static_cast<double>(lost) / grants);
+    std::fflush(stdout);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -165,4 +229,9 @@ int main(int argc, char** argv) {
              {content::nothing, content::ten_new, content::all_new, content::retransmissions})
             for (double snr_db = from; snr_db <= to; ++snr_db)
                 measure(what, channel, snr_db, grants);
+    for (const char* channel : {"AWGN", "typical urban"})
+        for (const std::size_t bins : {4, 8, 10, 12})
+            for (const bool best : {false, true})
+                for (double snr_db = from; snr_db <= to && !(best && channel[0] == 'A'); ++snr_db)
+                    measure_own_bins(bins, best, channel, snr_db, grants);
 }

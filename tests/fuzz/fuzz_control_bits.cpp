@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fuzz_input.h"
+#include "types/common_grant.h"
 #include "types/grant.h"
 #include "types/uplink_grant.h"
 #include "wire/feedback_bits.h"
@@ -63,6 +64,28 @@ void check_uplink_grant(const control_bytes& bits) {
     expect(used == up->bins, "another number of bins than granted");
     expect(put_uplink_grant(*up, alone), "an uplink grant that was read cannot be put");
     expect(alone == bits, "an uplink grant is put as other bits than it was read from");
+}
+
+void check_common_grant(const control_bytes& bits, link_profile profile) {
+    const auto grant = unpack_common_grant(bits, profile);
+    if (!grant) return;
+    common_grant_sections sections{.frame_number = grant->frame_number, .of = {}};
+    std::uint32_t used = 0;
+    for (std::size_t t = 0; t < most_terminals; ++t) {
+        const slot_grant& g = grant->of[t];
+        expect(g.frame_number == grant->frame_number, "a section of another frame");
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            if (g.bins[b].bits_per_symbol == 0) continue;
+            expect(g.addressed, "a bin of a terminal that is not served");
+            expect(g.bins[b].bits_per_symbol <= max_bits_per_symbol, "no such modulation");
+            expect((used >> b & 1U) == 0, "a bin with two owners");
+            used |= 1U << b;
+        }
+        if (g.addressed) sections.of[t] = &g;
+    }
+    control_bytes again{};
+    expect(pack_common_grant(sections, profile, again), "a common grant that does not pack again");
+    expect(again == bits, "a common grant packs into other bits than it was read from");
 }
 
 // A grant with fields of any value that they may have.
@@ -188,6 +211,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         case 0: {
             const control_bytes bits = draw_bytes(in);
             check_grant(bits, profile);
+            check_common_grant(bits, profile);
             check_feedback(bits);
             check_uplink_grant(bits);
             break;

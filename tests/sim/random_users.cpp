@@ -15,7 +15,7 @@ struct users_script {
     int slots = 400;
     double load = 0.5;  // packets of a slot, for all users
     int least = 20, most = 1500;
-    bool saturate = false, locks = false;
+    bool saturate = false, locks = false, restarts = false;
     bool change_scheduling = false, change_link = false;
 };
 
@@ -39,6 +39,10 @@ drawn_world<users_script> draw(std::uint64_t seed) {
     const int method = dice.up_to(5);
     d.set("scheduling", std::string(scheduling_names[static_cast<std::size_t>(method)]),
           [=](users_script& s) { s.world.cell.scheduling = static_cast<scheduling_kind>(method); });
+    if (users <= most_terminals && dice.hits(0.6)) {
+        const int served = 1 + dice.up_to(4);
+        d.set("most_served", served, [=](users_script& s) { s.world.cell.most_served = served; });
+    }
     if (dice.hits(0.5)) link("wipemu", link_profile::wipemu, &link_config::profile);
     link("bins", 1 + dice.up_to(25), &link_config::bins);
     if (dice.hits(0.4)) link("modulation", 1 + dice.up_to(8), &link_config::modulation);
@@ -58,6 +62,7 @@ drawn_world<users_script> draw(std::uint64_t seed) {
     own("most", least + dice.up_to(1501 - least), &users_script::most);
     if (dice.hits(0.2)) own("saturate", true, &users_script::saturate);
     if (dice.hits(0.3)) own("locks", true, &users_script::locks);
+    if (dice.hits(0.2)) own("restarts", true, &users_script::restarts);
     if (dice.hits(0.3)) own("change_scheduling", true, &users_script::change_scheduling);
     if (dice.hits(0.3)) own("change_link", true, &users_script::change_link);
     return d;
@@ -72,6 +77,7 @@ world_kind::totals run(users_script script) {
     c.mean_snr_db.resize(static_cast<std::size_t>(users));
     for (double& snr : c.mean_snr_db) snr = mean + 20 * (dice.uniform() - 0.5);
     users_world w(c);
+    std::vector<bool> restarted(static_cast<std::size_t>(users));
     for (int i = 0; i < script.slots; ++i) {
         for (double owed = 2 * script.load * dice.uniform(); dice.hits(owed); owed -= 1)
             w.give(dice.up_to(users), 1, script.least + dice.up_to(script.most - script.least + 1));
@@ -81,6 +87,11 @@ world_kind::totals run(users_script script) {
             w.saturate(full);
         }
         if (script.locks && dice.hits(0.05)) w.set_locked(dice.up_to(users), dice.hits(0.5));
+        if (script.restarts && dice.hits(0.02)) {
+            const int u = dice.up_to(users);
+            w.restart_terminal(u);
+            restarted[static_cast<std::size_t>(u)] = true;
+        }
         if (i % 40 == 39) {
             if (script.change_scheduling)
                 c.cell.scheduling = static_cast<scheduling_kind>(dice.up_to(5));
@@ -101,6 +112,7 @@ world_kind::totals run(users_script script) {
     world_kind::totals sum;
     for (int u = 0; u < users; ++u) {
         const auto& s = w.cell().user(u).statistics();
+        if (restarted[static_cast<std::size_t>(u)]) continue;  // what it held is lost
         if (s.frames_dropped == 0 && w.delivered(u) != w.accepted(u))
             throw std::logic_error("user " + std::to_string(u) + " has got " +
                                    std::to_string(w.delivered(u)) + " packets of " +

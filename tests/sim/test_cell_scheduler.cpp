@@ -261,6 +261,145 @@ TEST(CellScheduler, SettingsThatMakeNoSenseAreNamed) {
     EXPECT_EQ(scheduling_of("fair"), std::nullopt);
 }
 
+// One grant for all: types/common_grant.h.
+users_config together(scheduling_kind kind, std::vector<double> mean_snr_db, int most_served = 2) {
+    users_config c = cell(kind, std::move(mean_snr_db));
+    c.cell.most_served = most_served;
+    return c;
+}
+
+TEST(common_grant_cell, under_every_rule_every_packet_arrives_though_grants_and_feedback_are_lost) {
+    for (const auto kind : every_kind)
+        for (const int served : {1, 4}) {
+            auto c = together(kind, {8, 14, 20, 30, 11, 17}, served);
+            c.cell.link.bins = nof_bins;
+            c.coherence = 0.8;  // no fade lasts for thirty retransmissions
+            c.grant_loss = 0.1;
+            c.feedback_loss = 0.1;
+            c.cell.link.max_retransmissions = 30;
+            users_world w(c);
+            w.saturate(std::vector<bool>(6, true));
+            w.run(150);
+            ASSERT_TRUE(w.drain());
+            for (int u = 0; u < 6; ++u) {
+                EXPECT_EQ(w.delivered(u), w.accepted(u)) << u;
+                EXPECT_EQ(w.cell().user(u).statistics().frames_dropped, 0U);
+                // Under `max_rate` the far ones wait until the near ones have nothing.
+                EXPECT_GT(w.delivered(u), 5U) << scheduling_names[static_cast<std::size_t>(kind)];
+            }
+        }
+}
+
+// A window edge that moves without frames is told, or what was given up would block the rest.
+TEST(common_grant_cell, what_is_given_up_holds_up_nothing_else) {
+    auto c = together(scheduling_kind::round_robin, {5, 5, 5});
+    c.cell.link.max_retransmissions = 0;
+    c.cell.link.modulation = 4;
+    users_world w(c);
+    for (int u = 0; u < 3; ++u) w.give(u, 30, 200);
+    ASSERT_TRUE(w.drain());
+    w.run(60);
+    for (int u = 0; u < 3; ++u) {
+        const auto& s = w.cell().user(u).statistics();
+        EXPECT_GT(s.frames_dropped, 0U);
+        EXPECT_EQ(w.delivered(u), s.sent.packets);
+    }
+}
+
+TEST(common_grant_cell, a_terminal_that_starts_again_is_told_where_it_is_and_touches_no_other) {
+    auto c = together(scheduling_kind::proportional_fair, {20, 20, 20, 20});
+    users_world w(c);
+    w.saturate({true, true, true, true});
+    w.run(300);
+    std::array<std::uint64_t, 4> before{};
+    for (int i = 0; i < 10; ++i) {
+        w.restart_terminal(2);
+        w.run(60);
+        const auto now = w.delivered(2);
+        EXPECT_GT(now, before[2]);
+        before[2] = now;
+    }
+    ASSERT_TRUE(w.drain());
+    for (const int u : {0, 1, 3}) EXPECT_EQ(w.delivered(u), w.accepted(u));
+}
+
+users_config full_band(scheduling_kind kind, int users, int most_served) {
+    users_config c =
+        together(kind, std::vector<double>(static_cast<std::size_t>(users), 16.0), most_served);
+    c.cell.link.bins = nof_bins;
+    c.coherence = 0.9;
+    return c;
+}
+
+TEST(common_grant_cell, round_robin_gives_equal_shares_where_a_slot_serves_a_quarter_of_the_users) {
+    users_world w(full_band(scheduling_kind::round_robin, 8, 2));
+    w.saturate(std::vector<bool>(8, true));
+    w.run(2000);
+    double sum = 0, squares = 0;
+    for (int u = 0; u < 8; ++u) {
+        sum += w.bits(u);
+        squares += w.bits(u) * w.bits(u);
+    }
+    EXPECT_GT(sum * sum / 8 / squares, 0.99);  // Jain
+}
+
+// Whoever comes first in the grant finds the most room for its retransmissions: all in turn, also
+// where the same two always share a slot.
+TEST(common_grant_cell, room_for_retransmissions_is_shared_alike) {
+    for (const int users : {2, 4, 8}) {
+        auto c = full_band(scheduling_kind::fixed, users, 2);
+        c.mean_snr_db.assign(static_cast<std::size_t>(users), 12);
+        users_world w(c);
+        w.saturate(std::vector<bool>(static_cast<std::size_t>(users), true));
+        w.run(1500);
+        double least = w.bits(0), most = w.bits(0);
+        for (int u = 1; u < users; ++u) {
+            least = std::min(least, w.bits(u));
+            most = std::max(most, w.bits(u));
+        }
+        EXPECT_GT(least, 0.8 * most) << users;
+    }
+}
+
+// Two users find room in the grant for what they send again, whatever share of the frames fails
+// (15 % here where the bins are not chosen by SNR).
+TEST(common_grant_cell, two_users_get_what_they_get_with_grants_of_their_own) {
+    for (const auto kind : every_kind) {
+        std::array<double, 2> bits{};
+        for (const int served : {0, 2}) {
+            users_world w(full_band(kind, 2, served));
+            w.saturate({true, true});
+            w.run(1000);
+            bits[static_cast<std::size_t>(served / 2)] = w.bits(0) + w.bits(1);
+            EXPECT_LT(w.cell().crowded_out(), 10U);
+        }
+        EXPECT_NEAR(bits[1] / bits[0], 1, 0.02) << scheduling_names[static_cast<std::size_t>(kind)];
+    }
+}
+
+// Where bins are chosen by SNR few frames fail, and four find room.
+TEST(common_grant_cell, four_users_with_the_best_bins_get_what_they_get_with_grants_of_their_own) {
+    for (const auto kind : {scheduling_kind::best, scheduling_kind::proportional_fair}) {
+        std::array<double, 2> bits{};
+        for (const int served : {0, 4}) {
+            users_world w(full_band(kind, 4, served));
+            w.saturate(std::vector<bool>(4, true));
+            w.run(1000);
+            for (int u = 0; u < 4; ++u) bits[static_cast<std::size_t>(served / 4)] += w.bits(u);
+        }
+        EXPECT_NEAR(bits[1] / bits[0], 1, 0.02) << scheduling_names[static_cast<std::size_t>(kind)];
+    }
+}
+
+TEST(common_grant_cell, more_users_than_it_has_sections_are_refused) {
+    EXPECT_THROW(users_world(together(scheduling_kind::best, std::vector<double>(9, 16.0))),
+                 std::invalid_argument);
+    EXPECT_THROW(users_world(together(scheduling_kind::best, {16, 16}, 9)), std::invalid_argument);
+    users_world w(together(scheduling_kind::best, {16, 16}));
+    auto apart = cell(scheduling_kind::best, {16, 16}).cell;
+    EXPECT_THROW(w.reconfigure(apart), std::invalid_argument);
+}
+
 TEST(cell_scheduler, the_strongest_bins_come_first_and_of_equal_ones_the_lower) {
     std::mt19937 draw(1);
     for (int n = 0; n < 200; ++n) {

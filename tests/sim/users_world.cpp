@@ -17,9 +17,8 @@ constexpr std::uint32_t numbers_per_user = 1U << 24;  // packet_number() is 31 b
 users_world::users_world(const users_config& config)
     : config_(config), random_(config.seed), cell_(config.cell) {
     const auto n = static_cast<std::size_t>(config.cell.users);
-    for (std::size_t u = 0; u < n; ++u)
-        terminals_.emplace_back(config.cell.link, [this, u](std::span<const std::uint8_t> p,
-                                                            bool damaged) { take(u, p, damaged); });
+    for (std::size_t u = 0; u < n; ++u) terminals_.push_back(new_terminal(u));
+    sections_.resize(n);
     saturated_.resize(n);
     locked_.assign(n, true);
     used_.resize(n);
@@ -28,6 +27,18 @@ users_world::users_world(const users_config& config)
     sent_.resize(n);
     gain_.resize(n);
     known_.resize(n);
+}
+
+terminal_mac users_world::new_terminal(std::size_t user) {
+    return {config_.cell.link, [this, user](std::span<const std::uint8_t> p, bool damaged) {
+                take(user, p, damaged);
+            }};
+}
+
+void users_world::restart_terminal(int user) {
+    const auto u = static_cast<std::size_t>(user);
+    terminals_[u] = new_terminal(u);
+    sections_[u].forget();
 }
 
 void users_world::violated(const std::string& what) { throw std::logic_error(what); }
@@ -82,6 +93,31 @@ void users_world::fade() {
     }
 }
 
+void users_world::pack() {
+    const common_grant_sections all = cell_.sections();
+    if (!pack_common_grant(all, config_.cell.link.profile, packed_)) violated("a grant too long");
+    if (std::ranges::count_if(all.of, [](const slot_grant* g) { return g != nullptr; }) >
+        config_.cell.most_served)
+        violated("more users served than a slot may");
+}
+
+bool users_world::read_grant(std::size_t user, const slot_plan& plan, slot_grant& out) {
+    out = plan.grant;
+    if (config_.cell.most_served == 0) return true;
+    const auto all = unpack_common_grant(packed_, config_.cell.link.profile);
+    if (!all || all->frame_number != frame_number_of(plan.air)) violated("a grant that is none");
+    slot_grant read = all->of[user];
+    if (!sections_[user].take(read)) return false;
+    if (read.addressed != plan.grant.addressed) violated("a section that was not planned");
+    if (read.addressed) {
+        if (!read.edge_said) read.window_edge = plan.grant.window_edge;
+        if (read != plan.grant) violated("another section than the one that was planned");
+        if (!read.edge_said) read.window_edge = 0;
+    }
+    out = read;
+    return true;
+}
+
 slot_report users_world::receive(std::size_t user, const slot_plan& plan) {
     slot_report r;
     r.air = plan.air;
@@ -94,8 +130,8 @@ slot_report users_world::receive(std::size_t user, const slot_plan& plan) {
         r.outcome.fill(frame_outcome::unknown);
         return r;
     }
-    r.grant_ok = true;
-    r.grant = plan.grant;
+    r.grant_ok = read_grant(user, plan, r.grant);
+    if (!r.grant_ok) return r;
     r.payload = plan.payload;
     for (std::size_t b = 0; b < nof_bins; ++b) {
         const int k = plan.grant.bins[b].bits_per_symbol;
@@ -135,6 +171,7 @@ void users_world::step() {
     fade();
     const auto plans = cell_.plan(slot(now_));
     plans_.assign(plans.begin(), plans.end());
+    if (config_.cell.most_served > 0) pack();
     std::uint32_t taken = 0, given = 0;
     for (std::size_t u = 0; u < plans.size(); ++u) {
         check(u, plans[u], taken);

@@ -6,6 +6,9 @@
 //     than `bins` are used
 //   - packets and bytes of every user: in = queued + sent + dropped by reason
 //   - a delivered packet is one of this user's, unaltered
+//   - one grant for all users (cell_config::most_served) packs, no more of them are served, and
+//   each
+//     terminal reads from its 30 bytes what was planned for it
 // The first violation throws.
 #pragma once
 
@@ -38,6 +41,8 @@ public:
     void give(int user, int packets, int bytes = 1500);
     void reconfigure(const cell_config& cell);
     void set_locked(int user, bool locked) { locked_[static_cast<std::size_t>(user)] = locked; }
+    // Its packets on the way are lost with it.
+    void restart_terminal(int user);
     void run(int slots);
     // Runs until nothing is queued or on its way; false: it did not end.
     bool drain(int most_slots = 20000);
@@ -56,8 +61,12 @@ public:
 
 private:
     using bins = std::array<float, nof_bins>;
+    terminal_mac new_terminal(std::size_t user);
     void step();
     void fade();
+    void pack();
+    // What the user's terminal reads of the grant of the slot; false: nothing.
+    bool read_grant(std::size_t user, const slot_plan& plan, slot_grant& out);
     slot_report receive(std::size_t user, const slot_plan& plan);
     void check(std::size_t user, const slot_plan& plan, std::uint32_t& taken) const;
     void take(std::size_t user, std::span<const std::uint8_t> packet, bool damaged);
@@ -67,6 +76,8 @@ private:
     random_source random_;
     cell_scheduler cell_;
     std::vector<terminal_mac> terminals_;
+    std::vector<section_reader> sections_;
+    packed_grant packed_{};
     std::vector<bool> saturated_, locked_;
     std::vector<std::int64_t> used_;
     std::vector<std::uint64_t> accepted_, delivered_;

@@ -512,7 +512,7 @@ def receive(samples, cell, retransmissions=True, combining=False):
         if grant is None:
             continue
         slot = 30 * grant["frame_number"] + in_frame
-        sent = model.control_symbols(slot, cell, model.grant_bits(slot, grant))
+        sent = model.control_symbols(slot, cell, model.grant_bits(slot, grant), 2)
         known = np.concatenate([pilots, sent])
         h = channel(grid, tuple(np.concatenate(p) for p in zip(PILOTS, CONTROL)), known)
         equalised = grid / h

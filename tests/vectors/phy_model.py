@@ -88,12 +88,30 @@ def grant_bits(slot, grant):
     of new frames, None (not said)."""
     bits = to_bits(slot // 30 % 4096, 12)
     bits += to_bits(grant["first_new_sn"], 16) + to_bits(grant["window_edge"], 15)
-    for group in range(5):
-        ks = [b["k"] for b in grant["bins"][5 * group : 5 * group + 5]]
-        bits += to_bits(sum(k * 9**i for i, k in enumerate(ks)), 16)
+    bits += modulations([b["k"] for b in grant["bins"]])
     used = [b for b in grant["bins"] if b["k"]]
     bits += [int(b["retransmission"]) for b in used]
-    before = None
+    bits += retransmissions(grant)
+    bits += new_boundaries([b for b in used if not b["retransmission"]], bool(grant["runs"]))
+    return filled(bits + older_runs(grant))
+
+
+def filled(bits):
+    if len(bits) > 240:
+        raise ValueError("it does not fit")
+    return bits + [0] * (240 - len(bits))
+
+
+def modulations(ks):
+    bits = []
+    for group in range(5):
+        bits += to_bits(sum(k * 9**i for i, k in enumerate(ks[5 * group : 5 * group + 5])), 16)
+    return bits
+
+
+def retransmissions(grant):
+    bits, before = [], None
+    used = [b for b in grant["bins"] if b["k"]]
     for b in used:
         if not b["retransmission"]:
             continue
@@ -114,16 +132,49 @@ def grant_bits(slot, grant):
             bits += [1, 1] if follows else [1, 0] + to_bits(b["offset"], 8)
             bits += [int(b["last"])]
         before = b
-    bits += new_boundaries([b for b in used if not b["retransmission"]], bool(grant["runs"]))
-    last = None
+    return bits
+
+
+def older_runs(grant):
+    bits, last = [], None
     for run in grant["runs"]:
         step = grant["first_new_sn"] - run["first"] if last is None else run["first"] - last
         bits += [1] + gamma(step % 65536) + gamma(run["frames"])
         bits += [0] if run["boundary"] == "none" else [1] + boundary_place(run["boundary"], 8)
         last = run["first"] + run["frames"] - 1
-    if len(bits) > 240:
-        raise ValueError("it does not fit")
-    return bits + [0] * (240 - len(bits))
+    return bits
+
+
+def truncated(value, count):
+    """Truncated binary code."""
+    k = count.bit_length() - 1
+    shorter = 2 ** (k + 1) - count
+    return to_bits(value, k) if value < shorter else to_bits(value + shorter, k + 1)
+
+
+def common_grant_bits(slot, sections):
+    """Of a cell with several terminals. sections: 8, None or a grant as above; window_edge None: not
+    said."""
+    served = [s for s in sections if s is not None]
+    bits = to_bits(slot // 30 % 4096, 12) + [int(s is not None) for s in sections]
+    bits += modulations([max([s["bins"][b]["k"] for s in served], default=0) for b in range(25)])
+    for b in range(25):
+        for place, s in enumerate(served):
+            if s["bins"][b]["k"]:
+                bits += truncated(place, len(served))
+    for s in served:
+        if s["window_edge"] is None:
+            bits += [0] + to_bits(s["first_new_sn"] % 256, 8)
+        else:
+            bits += [1] + to_bits(s["first_new_sn"], 16) + to_bits(s["window_edge"], 15)
+        used = [b for b in s["bins"] if b["k"]]
+        again = any(b["retransmission"] for b in used)
+        bits += [int(again)]
+        if again:
+            bits += [int(b["retransmission"]) for b in used] + retransmissions(s)
+        bits += new_boundaries([b for b in used if not b["retransmission"]], True)
+        bits += older_runs(s) + [0]
+    return filled(bits)
 
 
 def form_bits(form):
@@ -181,14 +232,14 @@ def qpsk(bits):
     return (pairs[:, 0] + 1j * pairs[:, 1]) / np.sqrt(2)
 
 
-def control_symbols(slot, cell, bits, terminal=None):
-    """`bits`: the 240 of a grant or of a form."""
+def control_symbols(slot, cell, bits, kind, terminal=None):
+    """`bits`: the 240 of a grant (kind 2), of a common grant (4) or of a terminal's form (2)."""
     coded = convolve(bits + crc(bits, 16, 0x1021, 0xFFFF))
     assert len(coded) == 400
     places = np.zeros(400, dtype=int)
     for j, c in enumerate(coded):
         places[153 * j % 400] = c
-    return qpsk(places ^ np.array(sequence_bits(2, cell, slot % 30, 400, terminal)))
+    return qpsk(places ^ np.array(sequence_bits(kind, cell, slot % 30, 400, terminal)))
 
 
 def gray(i):
@@ -218,12 +269,12 @@ def constellation(k):
     return points / np.sqrt(np.mean(np.abs(points) ** 2))
 
 
-def payload_symbols(cell, b, payload, terminal=None):
+def payload_symbols(cell, b, payload, owner=0, terminal=None):
     """108 symbols of a bin; payload: list of nibbles."""
     k = b["k"]
     bits = [bit for n in payload for bit in to_bits(n, 4)]
     bits += crc(bits, 24, 0x864CFB, 0)
-    low = b["sn"] << 8 | (0 if b["whole"] else b["offset"])
+    low = owner << 40 | b["sn"] << 8 | (0 if b["whole"] else b["offset"])
     bits = np.array(bits) ^ np.array(sequence_bits(3, cell, low, 108 * k, terminal))
     labels = bits.reshape(108, k) @ (2 ** np.arange(k)[::-1])
     return constellation(k)[labels]
@@ -232,19 +283,37 @@ def payload_symbols(cell, b, payload, terminal=None):
 def slot_bodies(slot, cell, grant, payload, terminal=None, form=None):
     """The bodies of its six symbols. payload: per bin a list of nibbles (or None). On the uplink
     `form` has the 240 bits of the terminal's form, and of the grant only the bins count."""
+    units = [(b, 0) for b in grant["bins"]]
+    content = grant_bits(slot, grant) if form is None else form
+    control = control_symbols(slot, cell, content, 2, terminal)
+    return bodies(slot, cell, control, units, payload, terminal)
+
+
+def common_slot_bodies(slot, cell, sections, payload):
+    """The same in a cell with several terminals."""
+    units = [({"k": 0}, 0)] * 25
+    for owner, s in enumerate(sections):
+        for b in range(25):
+            if s is not None and s["bins"][b]["k"]:
+                units[b] = (s["bins"][b], owner)
+    bits = common_grant_bits(slot, sections)
+    return bodies(slot, cell, control_symbols(slot, cell, bits, 4), units, payload)
+
+
+def bodies(slot, cell, control, units, payload, terminal=None):
+    """units: for each bin the unit, and on the downlink the number of the terminal that owns it.
+    terminal: the one that sends, on the uplink."""
     grid = np.zeros((6, 500), dtype=complex)
     pilots = qpsk(sequence_bits(1, cell, slot % 30, 200, terminal))
-    content = grant_bits(slot, grant) if form is None else form
-    control = control_symbols(slot, cell, content, terminal)
     for b in range(25):
         for i, (l, n) in enumerate(PILOTS):
             grid[l, 20 * b + n] = pilots[4 * b + i]
         for i, (l, n) in enumerate(CONTROL):
             grid[l, 20 * b + n] = control[8 * b + i]
-        if grant["bins"][b]["k"]:
-            for (l, n), value in zip(
-                PAYLOAD, payload_symbols(cell, grant["bins"][b], payload[b], terminal)
-            ):
+        unit, owner = units[b]
+        if unit["k"]:
+            symbols = payload_symbols(cell, unit, payload[b], owner, terminal)
+            for (l, n), value in zip(PAYLOAD, symbols):
                 grid[l, 20 * b + n] = value
     amplitude = np.sqrt(10 ** (LEVEL_DBFS / 10) / 500)
     out = []

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Lets test_phy_model.py talk to the C++ PHY through files.
 //   phy_tool modulate CELL EDGE < JSON lines, one slot each > cf32 samples
-//   phy_tool receive CELL < cf32 samples > JSON lines, one received slot each
+//     (with `sections`, of several terminals, if the file says so)
+//   phy_tool receive CELL [TERMINAL] < cf32 samples > JSON lines, one received slot each
 //   phy_tool cell CELL SAMPLES < JSON settings > JSON: a base station that sends to a terminal,
 //     which is told that frames and grants failed, at random. What is sent goes to the file
 //     SAMPLES; the new frames of each slot, what was said to have failed in it, and the packets of
@@ -34,44 +35,69 @@ std::uint8_t read_boundary(const json& j) {
     return j.is_string() ? no_boundary : j.get<std::uint8_t>();
 }
 
+using bytes_of_bins = std::array<std::vector<std::uint8_t>, nof_bins>;
+
+// A grant, or a section of one; what its bins carry goes to `bytes`.
+slot_grant read_grant(const json& j, bytes_of_bins& bytes) {
+    slot_grant g;
+    g.first_new_sn = j.at("first_new_sn");
+    g.edge_said = !j.at("window_edge").is_null();
+    if (g.edge_said) g.window_edge = j.at("window_edge");
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const auto& in = j.at("bins").at(b);
+        auto& out_bin = g.bins[b];
+        out_bin.bits_per_symbol = in.at("k");
+        out_bin.retransmission = in.at("retransmission");
+        out_bin.sn = in.at("sn");
+        out_bin.whole = in.at("whole");
+        out_bin.offset = in.at("offset");
+        out_bin.last = in.at("last");
+        out_bin.boundary = read_boundary(in.at("boundary"));
+        if (out_bin.bits_per_symbol != 0)
+            bytes[b] = in.at("bytes").get<std::vector<std::uint8_t>>();
+    }
+    for (std::size_t i = 0; i < j.at("runs").size(); ++i) {
+        const auto& in = j.at("runs").at(i);
+        g.runs[i] = {in.at("first"), in.at("frames"), read_boundary(in.at("boundary"))};
+    }
+    return g;
+}
+
 int modulate(int cell, int edge) {
     phy::slot_modulator modulator({.cell = cell, .edge_samples = edge});
+    phy::slot_modulator common(
+        {.cell = cell, .control = phy::control_kind::common_grant, .edge_samples = edge});
     std::string line;
     std::vector<phy::cf32> out(slot_samples);
+    const std::span<phy::cf32, slot_samples> samples(out);
     while (std::getline(std::cin, line)) {
         const auto j = json::parse(line);
-        slot_grant g;
-        g.first_new_sn = j.at("first_new_sn");
-        g.window_edge = j.at("window_edge");
-        std::array<std::vector<std::uint8_t>, nof_bins> bytes;
+        const slot air(j.at("slot").get<std::int64_t>());
+        bytes_of_bins bytes;
+        std::array<slot_grant, most_terminals> grants;
+        common_grant_sections all{.frame_number = frame_number_of(air), .of = {}};
+        const bool several = j.contains("sections");
+        if (several) {
+            for (std::size_t t = 0; t < most_terminals; ++t)
+                if (const auto& section = j.at("sections").at(t); !section.is_null()) {
+                    grants[t] = read_grant(section, bytes);
+                    all.of[t] = &grants[t];
+                }
+        } else {
+            grants[0] = read_grant(j, bytes);
+        }
         std::array<std::span<const std::uint8_t>, nof_bins> payload;
-        for (std::size_t b = 0; b < nof_bins; ++b) {
-            const auto& in = j.at("bins").at(b);
-            auto& out_bin = g.bins[b];
-            out_bin.bits_per_symbol = in.at("k");
-            out_bin.retransmission = in.at("retransmission");
-            out_bin.sn = in.at("sn");
-            out_bin.whole = in.at("whole");
-            out_bin.offset = in.at("offset");
-            out_bin.last = in.at("last");
-            out_bin.boundary = read_boundary(in.at("boundary"));
-            bytes[b] = in.at("bytes").get<std::vector<std::uint8_t>>();
-            payload[b] = bytes[b];
-        }
-        for (std::size_t i = 0; i < j.at("runs").size(); ++i) {
-            const auto& in = j.at("runs").at(i);
-            g.runs[i] = {in.at("first"), in.at("frames"), read_boundary(in.at("boundary"))};
-        }
-        if (!modulator.work(slot(j.at("slot")), g, payload,
-                            std::span<phy::cf32, slot_samples>(out)))
+        for (std::size_t b = 0; b < nof_bins; ++b) payload[b] = bytes[b];
+        if (!(several ? common.work(air, all, payload, samples)
+                      : modulator.work(air, grants[0], payload, samples)))
             return std::fprintf(stderr, "the grant was refused\n"), 1;
         std::fwrite(out.data(), sizeof(phy::cf32), out.size(), stdout);
     }
     return 0;
 }
 
-int receive(int cell) {
-    phy::slot_receiver receiver({.cell = cell});
+int receive(int cell, int terminal) {
+    phy::slot_receiver receiver({.cell = cell, .terminal = terminal});
     std::vector<phy::cf32> in(slot_samples);
     sample first(0);
     while (std::fread(in.data(), sizeof(phy::cf32), in.size(), stdin) == in.size()) {
@@ -197,9 +223,12 @@ int cell(int number, const char* path) {
 
 int main(int argc, char** argv) {
     const std::string what = argc >= 3 ? argv[1] : "";
-    if (argc == 3 && what == "receive") return receive(std::stoi(argv[2]));
+    if (argc == 3 && what == "receive") return receive(std::stoi(argv[2]), only_terminal);
+    if (argc == 4 && what == "receive") return receive(std::stoi(argv[2]), std::stoi(argv[3]));
     if (argc == 4 && what == "modulate") return modulate(std::stoi(argv[2]), std::stoi(argv[3]));
     if (argc == 4 && what == "cell") return cell(std::stoi(argv[2]), argv[3]);
-    std::fprintf(stderr, "usage: phy_tool receive CELL, modulate CELL EDGE or cell CELL SAMPLES\n");
+    std::fprintf(
+        stderr,
+        "usage: phy_tool receive CELL [TERMINAL], modulate CELL EDGE or cell CELL SAMPLES\n");
     return 2;
 }

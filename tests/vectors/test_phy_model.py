@@ -84,6 +84,53 @@ def any_slot(rng, sn):
     return {"first_new_sn": first, "window_edge": 60, "bins": bins, "runs": runs}, payload, sn
 
 
+def random_sections(rng, slot, sn):
+    """Up to three of the terminals 0 to 3, with units of every kind; `sn` goes on. Full sections in
+    every fourth slot."""
+    while True:
+        grant, payload, _ = any_slot(rng, 1000)
+        served = sorted(rng.permutation(4)[: 1 + int(rng.integers(0, 3))])
+        owner = [int(rng.choice(served)) for _ in range(25)]
+        sections, after = [None] * 8, list(sn)
+        for t in served:
+            bins = []
+            for b, unit in enumerate(grant["bins"]):
+                mine = dict(unit, k=unit["k"] if owner[b] == t else 0)
+                if mine["k"] and mine["retransmission"]:
+                    mine["sn"] = (mine["sn"] - 1000 + sn[t]) % 65536
+                elif mine["k"]:
+                    mine["sn"] = after[t]
+                    after[t] = (after[t] + 1) % 65536
+                bins.append(mine)
+            sections[t] = {
+                "first_new_sn": sn[t],
+                "window_edge": 60 if slot % 4 == 0 else None,
+                "bins": bins,
+                "runs": [],
+            }
+            if sections[t]["window_edge"] is None and not any(b["k"] for b in bins):
+                sections[t] = None
+        for s in sections:  # of the new frames of a terminal, the first ones are said
+            said = True
+            for unit in s["bins"] if s else []:
+                if unit["k"] and not unit["retransmission"]:
+                    said = said and unit["boundary"] is not None
+                    unit["boundary"] = unit["boundary"] if said else None
+        try:
+            model.common_grant_bits(slot, sections)
+        except ValueError:
+            continue
+        sn[:] = after
+        return sections, payload
+
+
+def with_bytes(sections, payload):
+    return [
+        s and dict(s, bins=[dict(u, bytes=as_bytes(p)) for u, p in zip(s["bins"], payload)])
+        for s in sections
+    ]
+
+
 CELL = {
     "bins": 25,
     "modulation": 0,
@@ -230,6 +277,53 @@ class PhyModel(unittest.TestCase):
                     self.assertEqual(got["bins"][b]["bytes"], as_bytes(payload[b]))
             good += 1
         self.assertGreaterEqual(good, 25)
+
+    def test_so_does_the_common_grant_of_several_terminals(self):
+        rng = np.random.default_rng(11)
+        cell, first_slot, count = 21, 6000, 36
+        sn, sent, bodies, lines = [65500, 100, 7, 40000], {}, [], []
+        for slot in range(first_slot, first_slot + count):
+            sections, payload = random_sections(rng, slot, sn)
+            sent[slot] = (sections, payload)
+            bodies += model.common_slot_bodies(slot, cell, sections, payload)
+            lines.append(json.dumps({"slot": slot, "sections": with_bytes(sections, payload)}))
+        made = subprocess.run(
+            [TOOL, "modulate", str(cell), "16"],
+            input="\n".join(lines).encode(),
+            capture_output=True,
+            check=True,
+        )
+        clean = model.joined(bodies, 16)
+        got = np.frombuffer(made.stdout, dtype=np.complex64)
+        self.assertLess(np.max(np.abs(got - clean)), 1e-6)
+        noise = rng.normal(size=(clean.size, 2)) @ [1, 1j]
+        noise *= np.sqrt(10 ** (model.LEVEL_DBFS / 10) * 768 / 500 * 10**-4.5 / 2)
+        air = np.concatenate([np.zeros(1234), clean + noise]).astype(np.complex64)
+        for terminal in (0, 1, 3, 5):
+            run = subprocess.run(
+                [TOOL, "receive", str(cell), str(terminal)],
+                input=air.tobytes(),
+                capture_output=True,
+                check=True,
+            )
+            good, frames = 0, 0
+            for line in run.stdout.decode().splitlines():
+                got = json.loads(line)
+                if not got["locked"] or not got["grant_ok"]:
+                    continue
+                good += 1
+                sections, payload = sent[got["slot"]]
+                own = sections[terminal]
+                for b in range(25):
+                    unit = own["bins"][b] if own else {"k": 0}
+                    self.assertEqual(got["bins"][b]["k"], unit["k"])
+                    if unit["k"]:
+                        self.assertTrue(got["bins"][b]["good"])
+                        self.assertEqual(got["bins"][b]["sn"], unit["sn"])
+                        self.assertEqual(got["bins"][b]["bytes"], as_bytes(payload[b]))
+                        frames += 1
+            self.assertGreaterEqual(good, 20, terminal)
+            self.assertEqual(frames > 0, terminal < 4)
 
     def test_a_receiver_from_the_page_gets_the_packets_of_the_base_station(self):
         seen = {}

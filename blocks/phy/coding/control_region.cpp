@@ -39,7 +39,8 @@ bool grant_due::fits(std::span<const std::uint8_t, grant_bytes> grant) const noe
 
 void control_region::set_sender(sender from) noexcept {
     for (int s = 0; s < slots_per_frame; ++s) {
-        const auto key = control_key(from, s);
+        const auto key = kind_ == control_kind::common_grant ? common_control_key(from.cell, s)
+                                                             : control_key(from, s);
         auto& flip = scrambling_[static_cast<std::size_t>(s)];
         auto& sign = signs_[static_cast<std::size_t>(s)];
         for (unsigned q = 0; q < code_sent_bits; ++q) {

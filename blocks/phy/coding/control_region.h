@@ -46,9 +46,16 @@ struct grant_due {
     bool fits(std::span<const std::uint8_t, grant_bytes> grant) const noexcept;
 };
 
+// What a control region carries: the grant of a cell with one terminal (types/grant.h) or with
+// several (types/common_grant.h), each scrambled in its own way, or on the uplink a feedback form,
+// which can be anything that its CRC lets through.
+enum class control_kind : std::uint8_t { grant, common_grant, feedback };
+
 class control_region {
 public:
-    explicit control_region(sender from) { set_sender(from); }
+    explicit control_region(sender from, control_kind kind = control_kind::grant) : kind_(kind) {
+        set_sender(from);
+    }
     void set_sender(sender from) noexcept;
 
     // Unit-energy symbols in the order of the places.
@@ -78,6 +85,7 @@ private:
                std::span<std::uint8_t, grant_bytes> grant) noexcept;
     void map(std::span<const std::uint8_t, code_information_bits> bits, int slot_in_frame,
              control_symbols& out) const noexcept;
+    control_kind kind_;
     std::array<std::array<std::uint8_t, code_sent_bits>, slots_per_frame> scrambling_;
     std::array<std::array<float, code_sent_bits>, slots_per_frame> signs_;  // of what it leaves
     convolutional_code code_;

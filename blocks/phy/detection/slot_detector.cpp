@@ -93,7 +93,8 @@ void slot_detector::detect(const std::array<plane, symbols_per_slot>& y,
     if (!all_good && known != nullptr) look_again(y, channel, noise, grant, out, *known);
     for (std::size_t b = 0; b < nof_bins; ++b)
         if (out[b].outcome != frame_outcome::unused) decide(bin_index(b), grant.bins[b], out[b]);
-    store_.forget_before(static_cast<wire_sn>(grant.first_new_sn - grant.window_edge));
+    if (grant.edge_said)
+        store_.forget_before(static_cast<wire_sn>(grant.first_new_sn - grant.window_edge));
 }
 
 void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,

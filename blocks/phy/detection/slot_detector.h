@@ -37,6 +37,8 @@ public:
 
 class slot_detector {
 public:
+    // Of the frames that this sender sends; on the downlink of a cell with several terminals, of
+    // those for the terminal `from.terminal`.
     slot_detector(sender from, bool combining);
 
     void set_sender(sender from) noexcept { from_ = from; }

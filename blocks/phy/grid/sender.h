@@ -15,7 +15,9 @@ inline constexpr int nof_terminals = 8;
 struct sender {
     int cell = 0;  // 0..63
     bool uplink = false;
-    int terminal = 0;  // 0..7: which one sends, on the uplink
+    // 0..7: the one that sends, on the uplink; on the downlink of a cell with several the one for
+    // which a frame is (payload alone: pilots and grants are for all)
+    int terminal = 0;
 
     constexpr sender() = default;
     constexpr sender(int base_station_of) : cell(base_station_of) {}
@@ -25,6 +27,12 @@ struct sender {
             throw std::invalid_argument("terminal: " + std::to_string(t) + " is not in 0..7");
         sender s(cell);
         s.uplink = true;
+        s.terminal = t;
+        return s;
+    }
+    // The base station, with frames for terminal t of a cell with several.
+    static constexpr sender to_terminal(int cell, int t) {
+        sender s(cell);
         s.terminal = t;
         return s;
     }

@@ -5,9 +5,9 @@
 // independent implementation is five lines. Bits are taken most significant first.
 //
 // It makes the pilots (sender, slot in frame), the scrambling of the control region (sender, slot
-// in frame) and the scrambling of the payload (sender, SN, offset). The payload's does not depend
-// on the slot, so that a retransmitted unit has the same symbols and can be combined; scrambling
-// keeps runs of zeros in IP packets from becoming one strong tone.
+// in frame) and the scrambling of the payload (sender, terminal, SN, offset). The payload's does
+// not depend on the slot, so that a retransmitted unit has the same symbols and can be combined;
+// scrambling keeps runs of zeros in IP packets from becoming one strong tone.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,10 @@ constexpr std::uint64_t pilot_key(sender from, int slot_in_frame) {
 }
 constexpr std::uint64_t control_key(sender from, int slot_in_frame) {
     return sequence_key(2, from, static_cast<std::uint64_t>(slot_in_frame));
+}
+// Of a cell with several terminals (types/common_grant.h).
+constexpr std::uint64_t common_control_key(int cell, int slot_in_frame) {
+    return sequence_key(4, cell, static_cast<std::uint64_t>(slot_in_frame));
 }
 constexpr std::uint64_t payload_key(sender from, wire_sn sn, int offset) {
     return sequence_key(3, from,

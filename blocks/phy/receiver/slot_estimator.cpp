@@ -99,8 +99,11 @@ db reported_snr(float ratio) noexcept {
     return db(10 * std::log10(std::min(std::max(ratio, 1e-2F), 1e6F)));
 }
 
-slot_estimator::slot_estimator(sender from, control_kind kind)
-    : kind_(kind), pilots_(from), control_(from) {
+slot_estimator::slot_estimator(sender from, control_kind kind, int terminal)
+    : kind_(kind),
+      terminal_(static_cast<std::size_t>(terminal)),
+      pilots_(from),
+      control_(from, kind) {
     reset();
 }
 
@@ -181,8 +184,7 @@ void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame,
     }
     control_.order(soft, slot_in_frame, control_bits_);
     if (!control_.decode(control_bits_, slot_in_frame, due, packed_, known_)) return;
-    // The only profile on the air: wipemu has no frame check.
-    if (kind_ == control_kind::grant) grant_ = unpack_grant(packed_, link_profile::radio);
+    if (kind_ != control_kind::feedback) grant_ = read_grant();
     control_ok_ = grant_ || kind_ == control_kind::feedback;
     if (!control_ok_) return;
     std::array<float, count> error;
@@ -195,6 +197,14 @@ void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame,
     }
     const float sum = lane_sum(count, [&](auto at) { return lane_terms{at(error.data())}; }).of[0];
     evm_percent_ = 100 * std::sqrt(static_cast<double>(sum) / nof_control_symbols);
+}
+
+// The only profile on the air is `radio`: wipemu has no frame check.
+std::optional<slot_grant> slot_estimator::read_grant() const noexcept {
+    if (kind_ == control_kind::grant) return unpack_grant(packed_, link_profile::radio);
+    const auto all = unpack_common_grant(packed_, link_profile::radio);
+    if (!all) return std::nullopt;
+    return all->of[terminal_];
 }
 
 // Two thirds of the known elements mirror known ones. The others mirror payload: what the pilots'

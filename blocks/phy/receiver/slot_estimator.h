@@ -34,6 +34,7 @@
 #include "phy/grid/pilots.h"
 #include "phy/prediction/bin_power_filter.h"
 #include "phy/prediction/snr_predictor.h"
+#include "types/common_grant.h"
 #include "types/db.h"
 #include "types/grant.h"
 
@@ -52,13 +53,10 @@ std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> cha
 inline constexpr float least_snr_db = -20;
 db reported_snr(float ratio) noexcept;
 
-// What the control region carries: a form can be anything that its CRC lets through.
-enum class control_kind : std::uint8_t { grant, feedback };
-
 class slot_estimator {
 public:
-    // Throws std::invalid_argument.
-    explicit slot_estimator(sender from, control_kind kind = control_kind::grant);
+    // `terminal`: the one whose part of a common grant is read. Throws std::invalid_argument.
+    explicit slot_estimator(sender from, control_kind kind = control_kind::grant, int terminal = 0);
     void reset() noexcept;
     void set_sender(sender from) noexcept;
 
@@ -69,6 +67,7 @@ public:
 
     // The energy of the last slot that was estimated.
     float energy() const noexcept { return energy_; }  // sum |y|^2
+    // In a cell with several terminals: this one's part of it, as it was read (common_grant).
     const std::optional<slot_grant>& grant() const noexcept { return grant_; }
     // Whether the control region was decoded: on the downlink there is a grant then. Its content as
     // it was decoded is valid there.
@@ -104,6 +103,7 @@ private:
     cf32 at(int symbol, int n) const noexcept;
     void decode_control(const slot_planes& y, int slot_in_frame,
                         const std::optional<grant_due>& due) noexcept;
+    std::optional<slot_grant> read_grant() const noexcept;
     void add_image(const slot_planes& y) noexcept;
     void update_noise() noexcept;
     void forget_noise() noexcept;
@@ -112,6 +112,7 @@ private:
     void measure_snr() noexcept;
 
     control_kind kind_;
+    std::size_t terminal_;
     pilots pilots_;
     control_region control_;
     channel_estimator estimator_;

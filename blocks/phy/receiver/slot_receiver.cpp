@@ -29,6 +29,10 @@ int checked(const slot_receiver_config& c) {
     if (c.profile != link_profile::radio)
         throw std::invalid_argument(
             "profile: the PHY carries radio only (wipemu has no frame check on the air)");
+    if (c.terminal != only_terminal && (c.terminal < 0 || c.terminal >= most_terminals))
+        throw std::invalid_argument("terminal: " + std::to_string(c.terminal) + ": valid is 0 to " +
+                                    std::to_string(most_terminals - 1) + ", or " +
+                                    std::to_string(only_terminal) + " in a cell with one");
     return c.cell == any_cell ? 0 : c.cell;
 }
 
@@ -56,6 +60,8 @@ struct slot_receiver::impl final : slot_user {
     using mode = receiver_mode;
 
     slot_synchroniser synchroniser;
+    bool several;  // terminals
+    int terminal;  // this one of them; 0 in a cell with one
     slot_estimator estimator;
     slot_detector detector;
     bin_power_filter filter;
@@ -69,6 +75,7 @@ struct slot_receiver::impl final : slot_user {
     frame_number_search number;
     slot_grant accepted;                        // the last one
     int slots_since_grant = maximum_grant_gap;  // slots
+    section_reader sections;                    // of a cell with several terminals
     std::int64_t counted = -1;  // slots since the frame of the first of this candidate began
     std::int64_t contradiction = -1;
     int contradictions = 0;
@@ -77,8 +84,11 @@ struct slot_receiver::impl final : slot_user {
 
     explicit impl(const slot_receiver_config& c)
         : synchroniser(c.cell),
-          estimator(checked(c)),
-          detector(checked(c), c.combining),
+          several(c.terminal != only_terminal),
+          terminal(several ? c.terminal : 0),
+          estimator(checked(c), several ? control_kind::common_grant : control_kind::grant,
+                    terminal),
+          detector(sender::to_terminal(checked(c), terminal), c.combining),
           predictor(
               std::make_unique<snr_predictor>(c.horizon_slots, c.predictor, c.make_predictor)) {
         synchroniser.correct_input(c.correct_input);
@@ -96,13 +106,14 @@ struct slot_receiver::impl final : slot_user {
         enter(mode::confirming);
         state.cell = cell;
         estimator.set_sender(cell);
-        detector.set_sender(cell);
+        detector.set_sender(sender::to_terminal(cell, terminal));
         estimator.reset();
         filter.reset();
         predictor.reset();
         contradictions = 0;
         number.reset();
         counted = -1;
+        sections.forget();
         slots_since_grant = maximum_grant_gap;
         radio_gain = 1;
     }
@@ -239,15 +250,18 @@ struct slot_receiver::impl final : slot_user {
             hyper = sent_number;
         }
         contradictions = 0;
+        report.grant = grant;
+        if (several && !sections.take(report.grant)) return;
+        accepted = report.grant;
         report.grant_ok = true;
-        report.grant = accepted = grant;
         report.packed = estimator.packed();
         slots_since_grant = 0;
     }
 
-    // At most so many new frames as there are bins in a slot; the edge does not go back.
+    // At most so many new frames as there are bins in a slot; the edge does not go back. Of a grant
+    // that may be another terminal's nothing is known beforehand.
     std::optional<grant_due> due() const noexcept {
-        if (!state.locked || slots_since_grant >= maximum_grant_gap) return {};
+        if (!state.locked || several || slots_since_grant >= maximum_grant_gap) return {};
         return grant_due{.frame_number = static_cast<std::uint16_t>(hyper / slots_per_frame),
                          .first_new_sn = accepted.first_new_sn,
                          .most_new = static_cast<std::uint16_t>(slots_since_grant * nof_bins),

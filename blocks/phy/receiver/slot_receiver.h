@@ -19,6 +19,7 @@
 
 #include "phy/prediction/gain_predictor.h"
 #include "phy/receiver/received_slot.h"
+#include "types/common_grant.h"
 #include "types/db.h"
 #include "types/frame.h"
 
@@ -30,6 +31,9 @@ struct slot_receiver_config {
     int cell = 0;  // 0..63: no other; any_cell (-1): the strongest, whichever it is
     link_profile profile =
         link_profile::radio;  // the only one: wipemu has no frame check on the air
+    // Its number, 0 to 7, in a cell with several terminals (types/common_grant.h); it receives the
+    // frames that are its own.
+    int terminal = only_terminal;
     bool combining = true;
     int horizon_slots = 3;                     // prediction is for slot air + horizon
     std::string predictor{default_predictor};  // one that make_predictor knows

@@ -21,6 +21,25 @@
 
 namespace wip::phy {
 
+namespace {
+
+// What a bin carries; nothing where k is 0.
+struct bin_frame {
+    std::uint8_t k = 0;
+    std::uint64_t key = 0;  // of its scrambling
+};
+using bin_frames = std::array<bin_frame, nof_bins>;
+
+void add_frames(const slot_grant& grant, sender from, bin_frames& out) {
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const bin_grant& g = grant.bins[b];
+        if (g.bits_per_symbol == 0) continue;
+        out[b] = {g.bits_per_symbol, payload_key(from, g.sn, g.whole ? 0 : g.offset)};
+    }
+}
+
+}  // namespace
+
 struct slot_modulator::state {
     slot_modulator_config config;
     sender from;
@@ -44,7 +63,7 @@ struct slot_modulator::state {
         : config(c),
           from(c.terminal ? sender::on_uplink(c.cell, *c.terminal) : sender(c.cell)),
           pilot_values(from),
-          control(from) {
+          control(from, c.terminal ? control_kind::feedback : c.control) {
         if (c.profile != link_profile::radio)
             throw std::invalid_argument(
                 "profile: the PHY carries radio only (wipemu has no frame check on the air)");
@@ -86,6 +105,30 @@ struct slot_modulator::state {
         return packed;
     }
 
+    bool fits(const bin_frames& frames,
+              std::span<const std::span<const std::uint8_t>, nof_bins> payload) const {
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            const int k = frames[b].k;
+            if (k != 0 && (k > max_bits_per_symbol ||
+                           payload[b].size() !=
+                               static_cast<std::size_t>(frame_payload_bytes(config.profile, k))))
+                return false;
+        }
+        return true;
+    }
+
+    // `frames` as `packed` says, whose frame number is set to that of `air`.
+    void send_grant(slot air, const bin_frames& frames, packed_grant packed,
+                    std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+                    std::span<cf32, slot_samples> out) noexcept {
+        set_frame_number(packed, frame_number_of(air));
+        send(air, frames, packed, payload, out);
+    }
+    // `content`: of the control region, as it is.
+    void send(slot air, const bin_frames& frames, const control_content& content,
+              std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+              std::span<cf32, slot_samples> out) noexcept;
+
     // The symbol at p begins, the one before ends.
     void soften(cf32* p) noexcept {
         for (std::size_t i = 0; i < edge.size(); ++i) {
@@ -94,18 +137,17 @@ struct slot_modulator::state {
         }
     }
 
-    void put_payload(const slot_grant* units,
+    void put_payload(const bin_frames& frames,
                      std::span<const std::span<const std::uint8_t>, nof_bins> payload) {
         label_array labels;
         for (std::size_t b = 0; b < nof_bins; ++b) {
             const auto& places = payload_places[b];
-            const int k = units == nullptr ? 0 : units->bins[b].bits_per_symbol;
+            const int k = frames[b].k;
             if (k == 0) {
                 for (const auto p : places) grid[p] = {};
                 continue;
             }
-            const auto& g = units->bins[b];
-            encode_frame(payload[b], k, payload_key(from, g.sn, g.whole ? 0 : g.offset), labels);
+            encode_frame(payload[b], k, frames[b].key, labels);
             const cf32* points = scaled_points[static_cast<std::size_t>(k)].data();
             for (std::size_t i = 0; i < places.size(); ++i) grid[places[i]] = points[labels[i]];
         }
@@ -118,75 +160,78 @@ slot_modulator::~slot_modulator() = default;
 slot_modulator::slot_modulator(slot_modulator&&) noexcept = default;
 slot_modulator& slot_modulator::operator=(slot_modulator&&) noexcept = default;
 
-bool slot_modulator::fits(
-    const slot_grant& grant,
-    std::span<const std::span<const std::uint8_t>, nof_bins> payload) const noexcept {
-    for (std::size_t b = 0; b < nof_bins; ++b) {
-        const int k = grant.bins[b].bits_per_symbol;
-        if (k == 0) continue;
-        if (k > max_bits_per_symbol ||
-            payload[b].size() !=
-                static_cast<std::size_t>(frame_payload_bytes(state_->config.profile, k)))
-            return false;
-    }
-    return true;
-}
-
 bool slot_modulator::work(slot air, const slot_grant& grant,
                           std::span<const std::span<const std::uint8_t>, nof_bins> payload,
                           std::span<cf32, slot_samples> out) noexcept {
     packed_grant packed;
-    const bool sent = fits(grant, payload) && pack_grant(grant, state_->config.profile, packed);
-    if (!sent) packed = state_->empty_in_place_of(grant);
-    set_frame_number(packed, frame_number_of(air));
-    send(air, sent ? &grant : nullptr, packed, payload, out);
-    return sent;
+    if (pack_grant(grant, state_->config.profile, packed))
+        return work(air, grant, packed, payload, out);
+    state_->send_grant(air, {}, state_->empty_in_place_of(grant), payload, out);
+    return false;
 }
 
 bool slot_modulator::work(slot air, const slot_grant& grant, packed_grant packed,
                           std::span<const std::span<const std::uint8_t>, nof_bins> payload,
                           std::span<cf32, slot_samples> out) noexcept {
-    const bool sent = fits(grant, payload);
-    if (!sent) packed = state_->empty_in_place_of(grant);
-    set_frame_number(packed, frame_number_of(air));
-    send(air, sent ? &grant : nullptr, packed, payload, out);
+    bin_frames frames;
+    add_frames(grant, state_->from, frames);
+    const bool sent = state_->fits(frames, payload);
+    state_->send_grant(air, sent ? frames : bin_frames{},
+                       sent ? packed : state_->empty_in_place_of(grant), payload, out);
     return sent;
 }
 
 bool slot_modulator::work_uplink(slot air, const control_content& form, const slot_grant& units,
                                  std::span<const std::span<const std::uint8_t>, nof_bins> payload,
                                  std::span<cf32, slot_samples> out) noexcept {
-    const bool sent = fits(units, payload);
-    send(air, sent ? &units : nullptr, form, payload, out);
+    bin_frames frames;
+    add_frames(units, state_->from, frames);
+    const bool sent = state_->fits(frames, payload);
+    state_->send(air, sent ? frames : bin_frames{}, form, payload, out);
     return sent;
 }
 
-void slot_modulator::send(slot air, const slot_grant* units, const control_content& content,
+bool slot_modulator::work(slot air, const common_grant_sections& grants,
                           std::span<const std::span<const std::uint8_t>, nof_bins> payload,
                           std::span<cf32, slot_samples> out) noexcept {
-    auto& s = *state_;
+    bin_frames frames;
+    for (std::size_t t = 0; t < most_terminals; ++t)
+        if (grants.of[t] != nullptr)
+            add_frames(*grants.of[t], sender::to_terminal(state_->config.cell, static_cast<int>(t)),
+                       frames);
+    packed_grant packed;
+    const bool sent =
+        state_->fits(frames, payload) && pack_common_grant(grants, state_->config.profile, packed);
+    if (!sent) pack_common_grant({}, state_->config.profile, packed);
+    state_->send_grant(air, sent ? frames : bin_frames{}, packed, payload, out);
+    return sent;
+}
+
+void slot_modulator::state::send(slot air, const bin_frames& frames, const control_content& content,
+                                 std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+                                 std::span<cf32, slot_samples> out) noexcept {
     const auto slot_in_frame =
         static_cast<int>((air.value % slots_per_frame + slots_per_frame) % slots_per_frame);
 
-    control_symbols control;
-    s.control.encode(content, slot_in_frame, control);
-    for (std::size_t i = 0; i < control.size(); ++i)
-        s.grid[s.control_places[i]] = s.amplitude * control[i];
-    const auto& pilot_values = s.pilot_values.of(slot_in_frame);
-    for (std::size_t i = 0; i < pilot_values.size(); ++i)
-        s.grid[s.pilot_places[i]] = s.amplitude * pilot_values[i];
-    s.put_payload(units, payload);
+    control_symbols symbols;
+    control.encode(content, slot_in_frame, symbols);
+    for (std::size_t i = 0; i < symbols.size(); ++i)
+        grid[control_places[i]] = amplitude * symbols[i];
+    const auto& sent_pilots = pilot_values.of(slot_in_frame);
+    for (std::size_t i = 0; i < sent_pilots.size(); ++i)
+        grid[pilot_places[i]] = amplitude * sent_pilots[i];
+    put_payload(frames, payload);
 
-    if (air.value != s.next_slot) s.ending.fill({});
-    s.next_slot = air.value + 1;
+    if (air.value != next_slot) ending.fill({});
+    next_slot = air.value + 1;
     for (int l = 0; l < symbols_per_slot; ++l) {
-        s.to_samples.execute(s.grid.data() + l * fft_size, s.body.data());
+        to_samples.execute(grid.data() + l * fft_size, body.data());
         cf32* p = out.data() + symbol_offset(l);
         const int prefix = prefix_samples[static_cast<std::size_t>(l)];
-        std::memcpy(p, s.body.data() + fft_size - prefix,
+        std::memcpy(p, body.data() + fft_size - prefix,
                     static_cast<std::size_t>(prefix) * sizeof(cf32));
-        std::memcpy(p + prefix, s.body.data(), fft_size * sizeof(cf32));
-        s.soften(p);
+        std::memcpy(p + prefix, body.data(), fft_size * sizeof(cf32));
+        soften(p);
     }
 }
 

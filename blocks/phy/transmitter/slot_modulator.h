@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 
+#include "phy/coding/control_region.h"
+#include "types/common_grant.h"
 #include "types/frame.h"
 #include "types/grant.h"
 #include "types/grid.h"
@@ -24,6 +26,7 @@ inline constexpr int most_edge_samples = 40;
 struct slot_modulator_config {
     int cell = 0;                   // 0..63, selects the sequences
     std::optional<int> terminal{};  // 0..7: a terminal of that cell sends; none: its base station
+    control_kind control = control_kind::grant;  // of a base station: or common_grant
     link_profile profile =
         link_profile::radio;  // the only one: wipemu has no frame check on the air
     // Symbols fade into each other over so many samples, as raised cosines: each begins within its
@@ -64,14 +67,13 @@ public:
                      std::span<const std::span<const std::uint8_t>, nof_bins> payload,
                      std::span<cf32, slot_samples> out) noexcept;
 
-private:
-    bool fits(const slot_grant& grant,
-              std::span<const std::span<const std::uint8_t>, nof_bins> payload) const noexcept;
-    // `units`: what the bins carry; none: they stay empty. `content`: of the control region.
-    void send(slot air, const slot_grant* units, const control_content& content,
+    // With `control` common_grant: the sections of the terminals that are served. No bin is used
+    // in two.
+    bool work(slot air, const common_grant_sections& grants,
               std::span<const std::span<const std::uint8_t>, nof_bins> payload,
               std::span<cf32, slot_samples> out) noexcept;
 
+private:
     struct state;
     std::unique_ptr<state> state_;
 };
