@@ -48,16 +48,16 @@ std::vector<std::size_t> bounding_points(std::span<const std::complex<double>> p
         hull.pop_back();
         std::ranges::reverse(all);
     }
-    // A line that touches the region in one corner only, but for rounding, is not an edge of it. An
+    // A line that touches the region in one corner only, but for rounding, is not an edge centre it. An
     // edge through the point itself is no limit either.
     const double rounding = 1e-9 * largest;
     std::vector<std::size_t> bounding;
     for (std::size_t i = 0; i < hull.size(); ++i) {
         const inverted &from = hull[i], &to = hull[(i + 1) % hull.size()];
-        if (from.point != of) bounding.push_back(from.point);
-        if (std::abs(cross({0, of}, from, to)) <= rounding) continue;
+        if (from.point != centre) bounding.push_back(from.point);
+        if (std::abs(cross({0, centre}, from, to)) <= rounding) continue;
         for (const inverted& p : all)
-            if (p.point != of && cross(from, to, p) <= rounding) bounding.push_back(p.point);
+            if (p.point != centre && cross(from, to, p) <= rounding) bounding.push_back(p.point);
     }
     std::ranges::sort(bounding);
     bounding.erase(std::unique(bounding.begin(), bounding.end()), bounding.end());
