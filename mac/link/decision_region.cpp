@@ -48,7 +48,7 @@ std::vector<std::size_t> bounding_points(std::span<const std::complex<double>> p
         hull.pop_back();
         std::ranges::reverse(all);
     }
-    // A line that touches the region in one corner only, but for rounding, is not an edge centre it. An
+    // A line that touches the region in one corner only, but for rounding, is not an edge of it. An
     // edge through the point itself is no limit either.
     const double rounding = 1e-9 * largest;
     std::vector<std::size_t> bounding;
