@@ -114,7 +114,7 @@ class Lines(unittest.TestCase):
             status = unittest.mock.Mock(return_value=unittest.mock.Mock(effective_yaml=yaml))
             with unittest.mock.patch.object(packets.control.Control, "status", status):
                 for way, pdu, asked, valid in (
-                    ("up", None, "--way up", "umts or hetnet"),
+                    ("up", None, "--way up", "umts, hetnet or trace"),
                     ("up", 4, "--way up", "umts"),
                     ("both", 4, "--pdu 4", "umts"),
                 ):

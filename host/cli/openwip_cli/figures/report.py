@@ -256,10 +256,11 @@ def screen(r: dict[str, Any]) -> str:
         )
     if r["tcp"]:
         t = r["tcp"]
-        share = t["goodput_bps"] / c["tcp_payload_bps"] if c["tcp_payload_bps"] else 0
+        most = c["tcp_payload_bps"]  # 0: the link has no limit
+        share = f", {t['goodput_bps'] / most:.1%} of {rate(most)}" if most else ""
         lines.append(
-            f"  TCP goodput  {rate(t['goodput_bps'])}, {share:.1%} of {rate(c['tcp_payload_bps'])}"
-            f"; {t['retransmits']} retransmitted segments; rtt {t['rtt_ms']['mean']:.1f} ms mean"
+            f"  TCP goodput  {rate(t['goodput_bps'])}{share}; {t['retransmits']} retransmitted segments;"
+            f" rtt {t['rtt_ms']['mean']:.1f} ms mean"
             f" ({t['congestion_control']}, window {t['window_kb']} KiB)"
         )
     lines += [f"    {line}" for line in c["how"]]

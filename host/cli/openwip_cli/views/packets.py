@@ -128,7 +128,7 @@ def refuse_without_bearer(given: argparse.Namespace, cell: Cell) -> None:
     if kind not in valid:
         raise BadInput(
             f"{asked}: the link of cell '{cell.name}' is {kind}; valid with emulate --link"
-            f" {' or '.join(valid)}"
+            f" {' or '.join([', '.join(valid[:-1]), valid[-1]] if len(valid) > 1 else valid)}"
         )
 
 
