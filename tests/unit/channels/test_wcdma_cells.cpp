@@ -273,7 +273,7 @@ TEST(WcdmaCells, RefuseWhatTheyCannotBe) {
     EXPECT_EQ(refused([](auto& c) { c.cells = 8, c.wrap = true; }),
               "count = 8: must be 7, 19 or 37 with wrap-around");
     EXPECT_EQ(refused([](auto& c) { c.target_low_db = 4; }),
-              "target_low_db = 4: must be at most target_high_db");
+              "target_low_db = 4: must be at most cells.target_high_db = 3");
     EXPECT_EQ(refused([](auto& c) { c.users = 0; }), "users = 0: must be 1 .. 1000");
     EXPECT_EQ(refused([](auto& c) { c.doppler_hz = NAN; }), "doppler_hz = nan: must be 0 .. 500");
 }
