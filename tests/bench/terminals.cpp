@@ -5,7 +5,8 @@
 // feedback comes when the slot has been received. Bins: the emulator's cell, with the predictions'
 // NMSE that the receivers measured, and grants of their own for all terminals. Typical urban, 30
 // km/h, queues always full, every packet that comes out is compared with what went in.
-//   terminals [slots]          default 1500 measured slots (1 s) a cell; JSON lines
+//   terminals [slots]          default 1500 measured slots (1 s) a cell, 0: none; JSON lines
+// Before the cells comes what order statistics say of the best terminal in each bin.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,6 +19,7 @@
 
 #include "cell/cell_channel.h"
 #include "cell/emulated_cell.h"
+#include "link/frame_success.h"
 #include "link/terminal_mac.h"
 #include "phy/grid/signal_level.h"
 #include "phy/receiver/slot_receiver.h"
@@ -248,6 +250,26 @@ double jain(const std::vector<double>& x) {
     return sum * sum / static_cast<double>(x.size()) / squares;
 }
 
+// The goodput of a cell in which each bin goes to the strongest of N terminals, by the order
+// statistics of Rayleigh fading: the largest of N exponential SNRs has the distribution
+// (1 - e^(-x / mean))^N. The SNR is known, every bin is flat, and the modulation is the best one.
+double by_order_statistics(int terminals, double mean_db) {
+    constexpr int steps = 20000;
+    const double mean = std::pow(10, mean_db / 10);
+    double sum = 0;
+    for (int i = 0; i < steps; ++i) {
+        const double below = std::pow((i + 0.5) / steps, 1.0 / terminals);
+        const double snr = -mean * std::log1p(-below);
+        double best = 0;
+        for (int k = 1; k <= max_bits_per_symbol; ++k)
+            best =
+                std::max(best, frame_payload_bits(link_profile::radio, k) *
+                                   frame_success(k, db(10 * std::log10(snr)), eight_points::star));
+        sum += best;
+    }
+    return sum / steps * nof_bins * slots_per_second / 1e6;
+}
+
 void print(const char* level, const shared_cell& s, const char* snr, const outcome& o) {
     std::printf(
         "{\"level\": \"%s\", \"terminals\": %d, \"snr\": \"%s\", \"scheduling\": \"%s\", "
@@ -266,10 +288,14 @@ void print(const char* level, const shared_cell& s, const char* snr, const outco
 
 int main(int argc, char** argv) {
     const int slots = argc > 1 ? std::atoi(argv[1]) : 1500;
-    if (slots < 1) {
+    if (slots < 0 || (slots == 0 && std::string(argv[1]) != "0")) {
         std::fprintf(stderr, "usage: terminals [slots]\n");
         return 2;
     }
+    for (const int terminals : {1, 2, 4, 8})
+        std::printf("{\"level\": \"order statistics\", \"terminals\": %d, \"mbit_s\": [%.3f]}\n",
+                    terminals, by_order_statistics(terminals, 16));
+    if (slots == 0) return 0;
     for (const int terminals : {1, 2, 4, 8})
         for (const bool alike : {true, false}) {
             if (terminals == 1 && !alike) continue;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""terminals_table.py GRANTS [CELLS] --json FILE: the tables of docs/results/terminals.md, from the lines
+"""terminals_table.py GRANTS [CELLS] --json FILE [--figure FILE]: the tables of docs/results/terminals.md, from the lines
 that grant_errors and terminals print. docs/generators/result_tables.py puts them into the page."""
 
 import argparse
@@ -110,10 +110,65 @@ def limits(rows: list[Row]) -> list[list[Any]]:
     ]
 
 
+LINES = (  # of the plot: label, level, scheduler, limit
+    ("samples, limit 2", "samples", "proportional_fair", 2),
+    ("samples, limit 4", "samples", "proportional_fair", 4),
+    ("bins, a grant each", "bins", "proportional_fair", 2),
+    ("samples, limit 2, max_rate", "samples", "max_rate", 2),
+    ("bins, a grant each, max_rate", "bins", "max_rate", 2),
+)
+
+
+def diversity(rows: list[Row]) -> dict[str, dict[int, float]]:
+    """Goodput by the number of terminals, all at 16 dB; one alone has no scheduler."""
+    found = {
+        "order statistics": {
+            r["terminals"]: r["mbit_s"][0] for r in rows if r["level"] == "order statistics"
+        }
+    }
+    for label, level, scheduling, limit in LINES:
+        found[label] = {
+            r["terminals"]: sum(r["mbit_s"])
+            for r in rows
+            if r["level"] == level
+            and r["snr"] == "16"
+            and (r["terminals"] == 1 or (r["scheduling"] == scheduling))
+            and (r["most_served"] == limit or r["terminals"] == 1)
+        }
+    return found
+
+
+def plot(rows: list[Row], path: str) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
+    for label, points in diversity(rows).items():
+        style = "k--" if label == "order statistics" else "o-"
+        axes.plot(list(points), list(points.values()), style, label=label)
+    axes.set(xlabel="terminals, 16 dB each", ylabel="goodput of the cell, Mbit/s", ylim=(0, None))
+    axes.set_xscale("log", base=2)
+    axes.set_xticks([1, 2, 4, 8], ["1", "2", "4", "8"])
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small", loc="lower right")
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+
+
 def cell_tables(cells: list[Row]) -> dict[str, Any]:
+    gains = diversity(cells)
     return {
+        "terminals-diversity": {
+            "about": kept_result.about("build/tests/bench/terminals 600"),
+            "columns": ["terminals", *gains],
+            "rows": [
+                [str(n), *(f"{g[n]:.2f}" if n in g else None for g in gains.values())]
+                for n in (1, 2, 4, 8)
+            ],
+        },
         "terminals-limits": {
-            "about": kept_result.about(f"build/tests/bench/terminals {cells[0]['slots']}"),
+            "about": kept_result.about("build/tests/bench/terminals 600"),
             "columns": [
                 "terminals",
                 "SNR, dB",
@@ -125,7 +180,7 @@ def cell_tables(cells: list[Row]) -> dict[str, Any]:
             "rows": limits(cells),
         },
         "terminals-schedulers": {
-            "about": kept_result.about(f"build/tests/bench/terminals {cells[0]['slots']}"),
+            "about": kept_result.about("build/tests/bench/terminals 600"),
             "columns": [
                 "terminals",
                 "SNR, dB",
@@ -150,6 +205,7 @@ def main() -> int:
     parser.add_argument("grants")
     parser.add_argument("cells", nargs="?")
     parser.add_argument("--json", required=True)
+    parser.add_argument("--figure", help="file of the plot of goodput by number of terminals")
     options = parser.parse_args()
     tables = {
         "terminals-grants": {
@@ -166,6 +222,8 @@ def main() -> int:
     cells = lines(options.cells) if options.cells else []
     if cells:
         tables |= cell_tables(cells)
+        if options.figure:
+            plot(cells, options.figure)
     kept = {"tables": tables, **({"cells": cells} if cells else {})}
     pathlib.Path(options.json).write_text(json.dumps(kept, indent=1) + "\n")
     return 0
