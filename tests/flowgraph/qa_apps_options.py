@@ -57,7 +57,7 @@ class BadInput(Cell):
     def test_a_power_can_be_asked_for_where_the_radio_is_calibrated(self):
         for radio, power, words in (
             ("b210", 0, "no power calibration"),
-            ("b210,calibrated=1", 30, "valid is -94.75 to -5 dBm"),
+            ("b210,calibrated=1", 30, "valid with this radio: -94.75..-5 dBm"),
         ):
             with self.subTest(radio=radio):
                 done = subprocess.run(

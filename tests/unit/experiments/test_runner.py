@@ -115,7 +115,7 @@ class Attempts(unittest.TestCase):
             for text, pattern in (
                 ("{", "it is not JSON"),
                 (100_000 * "[", "it is not JSON"),
-                ("{}", "emulator and workload are expected"),
+                ("{}", "has no emulator or no workload"),
                 ('{"emulator": 3, "workload": {}}', "are expected"),
             ):
                 (w.path / "spec").write_text(text)

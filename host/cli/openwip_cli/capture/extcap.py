@@ -119,7 +119,10 @@ def start_capture(given: argparse.Namespace) -> None:
         # For writing only: the FIFO is Wireshark's, and its end is how Wireshark's end shows.
         fifo = os.open(given.fifo, os.O_WRONLY)
     except OSError as e:
-        raise BadInput(f"--fifo {given.fifo}: {e.strerror}") from None
+        raise BadInput(
+            f"--fifo {given.fifo}: cannot be opened: {e.strerror}; valid: a FIFO or file that can"
+            " be written"
+        ) from None
     os.dup2(fifo, 1)
     sys.stderr.flush()
     os.execvp(command[0], command)

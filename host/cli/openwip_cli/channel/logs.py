@@ -239,7 +239,7 @@ class Log:
             tree = tree[key]
         values = tree if isinstance(tree, list) else [tree]
         if not all(type(v) in (int, float) for v in values):
-            raise self._wrong(number, "has values that are no numbers; valid are numbers in dB")
+            raise self._wrong(number, "has values that are no numbers; valid: numbers in dB")
         return time, [float(v) for v in values], unit
 
     # --- its rows ---
@@ -273,8 +273,8 @@ class Log:
         good = ((table >= LOWEST_DB) & (table <= HIGHEST_DB)).all(axis=1)  # NaN is neither
         if not good.all():
             raise BadInput(
-                f"{self.file}: line {lines[int(numpy.flatnonzero(~good)[0])][0]}: valid are SNRs of"
-                f" {LOWEST_DB} to {HIGHEST_DB} dB"
+                f"{self.file}: line {lines[int(numpy.flatnonzero(~good)[0])][0]} has an SNR that is"
+                f" not valid; valid: {LOWEST_DB}..{HIGHEST_DB} dB"
             )
         if table.shape[1] == 1:
             table = numpy.repeat(table, BINS, axis=1)
@@ -307,7 +307,8 @@ class Log:
         if len(fields) != wanted:
             raise self._wrong(
                 number,
-                f"has {len(fields)} columns separated by {DELIMITERS.get(d.delimiter, d.delimiter)};"
+                f"has {len(fields)} columns separated by"
+                f" {DELIMITERS.get(d.delimiter, d.delimiter)};"
                 f" valid: {wanted}, as the first row has",
             )
         time = None
@@ -324,7 +325,7 @@ class Log:
         for field in fields[bool(d.first) :]:
             text = field.replace(",", ".") if d.comma and COMMA_NUMBER.fullmatch(field) else field
             if not NUMBER.fullmatch(text):
-                raise self._wrong(number, f"has {printable(field, 40)!r}; valid are numbers in dB")
+                raise self._wrong(number, f"has {printable(field, 40)!r}; valid: numbers in dB")
             values.append(float(text))
         return time, values
 

@@ -420,7 +420,8 @@ def parse_emulate(arguments: list[str]) -> Options:
         for flag in parser.named_options(given):
             if flag in {*AROUND_A_CELL, *OF_PACKETS}.difference(named):
                 raise BadInput(
-                    f"{flag} with {beside}: there is no cell; valid: {', '.join(('--json', *named))}"
+                    f"{flag} is given with {beside}, which has no cell; valid:"
+                    f" {', '.join(('--json', *named))}"
                 )
         if given.pacing_limit_ms is not None:
             raise BadInput(
@@ -443,7 +444,8 @@ def parse_emulate(arguments: list[str]) -> Options:
         if s.flag and getattr(given, s.key) is not None:
             if emulator.of_another_link(s.key, kind):
                 raise BadInput(
-                    f"{s.flag} with --link {kind}; valid: with --link {s.key.partition('.')[0]}"
+                    f"{s.flag} is given with --link {kind}; valid: with --link"
+                    f" {s.key.partition('.')[0]}"
                 )
             if s.key.startswith("wired.") and kind == "umts" and not split:
                 raise BadInput(
@@ -457,11 +459,12 @@ def parse_emulate(arguments: list[str]) -> Options:
                     " with another --link"
                 )
     if given.generator or given.time != "real":
+        without = "--generator" if given.generator else f"--time {given.time}"
         for key, plain in (("network.ipv6", "off"), ("network.mtu", 1500)):
             if (asked := options.scenario[key]) != plain:
                 raise BadInput(
-                    f"{key} is {asked} without a cell's interfaces (--generator or --time"
-                    f" {given.time}); valid there: {plain}"
+                    f"{key} is {asked} with {without}, where the cell has no interfaces; valid:"
+                    f" {plain}"
                 )
     options.generator, options.time = given.generator, given.time
     options.tcp = ns3_tcp.read(given.tcp)
