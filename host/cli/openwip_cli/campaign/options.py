@@ -29,8 +29,8 @@ def parser(command: str) -> Parser:
     p = Parser(
         command,
         "Many runs on the emulator (the experiments of the literature, or a file of one's own):"
-        " results as CSV, figures as PNG, and what the text says against what was measured. What is"
-        " in the folder already is not repeated.",
+        " results as CSV, figures as PNG, and what the texts of the literature say against what was"
+        " measured. Runs whose results are in the folder --out already are not repeated.",
     )
     p.add_argument(
         "names",

@@ -90,7 +90,11 @@ def settings_parser(
                 "or numbers such as 1 or 2,3 (default auto)"
             ),
         )
-        p.add_argument("--keep", action="store_true", help="leave the cell running after the tests")
+        p.add_argument(
+            "--keep",
+            action="store_true",
+            help="leave the cell running when the command ends; ./openwip down ends it",
+        )
         p.add_argument(
             "--logs",
             metavar="DIR",
