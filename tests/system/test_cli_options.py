@@ -251,7 +251,7 @@ class Options(unittest.TestCase):
             logs.Log("/dev/zero")
         with self.assertRaisesRegex(BadInput, "/dev/zero: cannot be read: has more than 64 MiB"):
             attenuator_tables.read_table("/dev/zero")
-        with self.assertRaisesRegex(BadInput, "/dev/zero: not a key file"):
+        with self.assertRaisesRegex(BadInput, "/dev/zero is no key file"):
             remote.read_key_file("/dev/zero", secret=False)
 
     def test_ports_to_split_are_taken_as_yaml_reads_them(self):
