@@ -25,12 +25,11 @@ std::optional<scheduling_kind> scheduling_of(std::string_view name) {
 
 void cell_config::check() const {
     link.check();
-    check_range("users", users, 1, 100);
-    check_range("averaging_slots", averaging_slots, setting::scheduling_averaging_slots);
-    if (scheduling > scheduling_kind::proportional_fair)
-        throw std::invalid_argument(
-            "scheduling = " + std::to_string(static_cast<int>(scheduling)) +
-            ": must be static, best, round_robin, max_rate or proportional_fair");
+    check_range("users of the cell", users, 1, 100);
+    check_range(averaging_slots, setting::scheduling_averaging_slots);
+    require(scheduling <= scheduling_kind::proportional_fair, "scheduling.method",
+            static_cast<int>(scheduling),
+            "static, best, round_robin, max_rate or proportional_fair");
 }
 
 cell_scheduler::cell_scheduler(const cell_config& config) : config_(config) {
@@ -43,7 +42,8 @@ cell_scheduler::cell_scheduler(const cell_config& config) : config_(config) {
 void cell_scheduler::reconfigure(const cell_config& config) {
     config.check();
     if (config.users != config_.users)
-        throw std::invalid_argument("users: cannot change in a running cell");
+        refuse("users of the cell", std::to_string(config.users),
+               std::to_string(config_.users) + ", as when the cell began");
     for (auto& u : users_) u.mac.reconfigure(config.link);
     config_ = config;
 }

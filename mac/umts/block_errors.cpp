@@ -9,13 +9,14 @@
 namespace wip::umts {
 
 void block_error_config::check() const {
-    check_range("rate", rate, setting::umts_errors);
-    require(model == error_model::uniform || rate <= 0.5, "rate", rate,
-            "0 .. 0.5 where errors come together");
+    check_range("rate of lost blocks", rate, setting::umts_errors);
+    require(model == error_model::uniform || rate <= 0.5, "rate of lost blocks", rate,
+            "0..0.5 with an error model in which losses come together");
     require(std::ranges::all_of(runs, [](int n) { return n >= 0; }) &&
                 (runs.empty() || std::ranges::any_of(runs, [](int n) { return n > 0; })),
-            "runs", static_cast<double>(runs.size()), "of 0 or more blocks, one of them of any");
-    check_range("burst", burst, setting::umts_error_burst);
+            "the number of runs of blocks", static_cast<double>(runs.size()),
+            "0 (no pattern), or runs of 0 and more blocks each, one of which is not empty");
+    check_range("mean length of a burst in blocks", burst, setting::umts_error_burst);
 }
 
 block_chain chain_of(const block_error_config& c) {

@@ -28,7 +28,7 @@ std::int64_t modulo(std::int64_t a, std::int64_t m) { return (a % m + m) % m; }
 int checked(const slot_receiver_config& c) {
     if (c.profile != link_profile::radio)
         throw std::invalid_argument(
-            "profile: the PHY carries radio only (wipemu has no frame check on the air)");
+            "profile is wipemu, which has no frame check on the air; valid in the PHY: radio");
     return c.cell == any_cell ? 0 : c.cell;
 }
 

@@ -95,7 +95,7 @@ TEST(EmulatedUplink, ALineThatWouldHoldMoreThanTheMemoryAllowsIsRefused) {
         ADD_FAILURE() << "it is taken";
     } catch (const std::invalid_argument& e) {
         EXPECT_STREQ(e.what(),
-                     "delay_slots = 769: must be 0 .. 768 (64 MB on the way at kbps = 1000000)");
+                     "uplink.delay_slots is 769; valid: 0..768 (64 MB on the way at uplink.kbps = 1000000)");
     }
     c.kbps = 51200;
     c.delay_slots = 15000;
