@@ -164,7 +164,8 @@ TEST(Properties, refusals_are_in_the_words_of_the_device) {
                   .find("sampling rate exceeds maximum tick rate"),
               std::string::npos);
     EXPECT_NE(refusal("clock_source=gpsdo").find("unknown source: gpsdo"), std::string::npos);
-    EXPECT_NE(refusal("reference=2").find("reference is 2; valid: a number from"), std::string::npos);
+    EXPECT_NE(refusal("reference=2").find("reference is 2; valid: a number from"),
+              std::string::npos);
     const auto stream = [](const std::string& wire, std::size_t channel) {
         return [=](usrp& u) {
             uhd::stream_args_t a("fc32", wire);

@@ -231,10 +231,11 @@ TEST_F(ChannelControl, a_path_that_there_is_not_is_refused_with_those_that_are) 
                       .find("there is no path paths." + name + "; valid: " + valid),
                   std::string::npos);
     // One of two is not taken: nothing is.
-    EXPECT_NE(set("paths: {'base:terminal': {channel: {model: flat}},"
-                  " 'terminal:base': {channel: {snr_db: 9}}}")
-                  .find("paths.terminal:base.channel.snr_db is 9: the receiver of this path has no"),
-              std::string::npos);
+    EXPECT_NE(
+        set("paths: {'base:terminal': {channel: {model: flat}},"
+            " 'terminal:base': {channel: {snr_db: 9}}}")
+            .find("paths.terminal:base.channel.snr_db is 9: the receiver of this path has no"),
+        std::string::npos);
     for (const std::string bad :
          {"paths: {'base:terminal': {gain_db: 3}}", "paths: [{gain_db: 3}]", "paths: 3",
           "paths: {'base:terminal': {channel: {model: fog}}}", "nodes: {base: {noise_dbfs: 3}}"})

@@ -247,9 +247,9 @@ TEST(HostileAir, a_channel_that_somebody_else_has_does_not_change_here) {
         control.configure("channel: {snr_db: 20}", 0);
         ADD_FAILURE();
     } catch (const std::exception& e) {
-        EXPECT_NE(std::string(e.what()).find(
-                      "cannot change in this medium, whose channel is in a fader"),
-                  std::string::npos)
+        EXPECT_NE(
+            std::string(e.what()).find("cannot change in this medium, whose channel is in a fader"),
+            std::string::npos)
             << e.what();
     }
     EXPECT_EQ(control.settings(0), "air: {}\n");

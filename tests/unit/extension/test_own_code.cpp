@@ -161,12 +161,17 @@ TEST(OwnLibrary, WhatIsNoSuchLibraryIsRefused) {
               std::string::npos);
     const std::string alone = "library:" + folder + "/scheduler_alone.so";
     EXPECT_EQ(of_sharing(alone), "");
-    EXPECT_EQ(of_choosing(alone), "link.adaptation is " + alone +
-                                      ": the table that openwip_extension() returns has not all functions of an adaptation rule; "
-                                      "valid: a library with adaptation_make, adaptation_choose_modulation and adaptation_free (docs/how-to/extend.md)");
+    EXPECT_EQ(of_choosing(alone),
+              "link.adaptation is " + alone +
+                  ": the table that openwip_extension() returns has not all functions of an "
+                  "adaptation rule; "
+                  "valid: a library with adaptation_make, adaptation_choose_modulation and "
+                  "adaptation_free (docs/how-to/extend.md)");
     EXPECT_EQ(refusal([&] { own_predictor p("phy.predictor", alone, 3); }),
               "phy.predictor = " + alone +
-                  ": the table that openwip_extension() returns has not all functions of a predictor; valid: a library with predictor_make, predictor_update, predictor_reset and predictor_free (docs/how-to/extend.md)");
+                  ": the table that openwip_extension() returns has not all functions of a "
+                  "predictor; valid: a library with predictor_make, predictor_update, "
+                  "predictor_reset and predictor_free (docs/how-to/extend.md)");
     EXPECT_EQ(of_sharing("somewhere"),
               "link.scheduler is somewhere; valid: python:FILE:CLASS or library:FILE[:ARGUMENT]");
 }
@@ -245,8 +250,8 @@ TEST_F(OwnPython, WhatIsWrongInItIsNamedWithFileLineAndValue) {
     const std::string at = (home / "rule.py").string();
     const auto reported = [&](const std::string& body) { return of_sharing(scheduler(body)); };
     const auto begin = [&](int line) {
-        return "link.scheduler is python:" + at + ":A: slot 77: " + at + ":" + std::to_string(line) +
-               ": in share_bins: ";
+        return "link.scheduler is python:" + at + ":A: slot 77: " + at + ":" +
+               std::to_string(line) + ": in share_bins: ";
     };
     EXPECT_EQ(reported("        slot.give(0, 25)\n"),
               begin(5) + "ValueError: bin 25; valid: 0..24");

@@ -172,7 +172,8 @@ TEST(Config, TextThatIsNotYamlIsRefusedWithItsLine) {
     EXPECT_TRUE(error_in("a: b: c\n").starts_with("f.yaml:1: not YAML: "));
     EXPECT_EQ(error_in("just words\n"),
               "f.yaml: the file is a single value; valid: a mapping of keys to values");
-    EXPECT_EQ(error_in("- role\n"), "f.yaml: the file is a list; valid: a mapping of keys to values");
+    EXPECT_EQ(error_in("- role\n"),
+              "f.yaml: the file is a list; valid: a mapping of keys to values");
 }
 TEST(Config, BinaryGarbageAndDeepNestingAreRefused) {
     std::string bytes;
@@ -216,9 +217,8 @@ TEST(Config, AMissingFileAndAFolderAreRefused) {
 }
 TEST(Config, AMalformedAssignmentIsRefused) {
     for (const auto* a : {"link.bins", "=5", ""})
-        EXPECT_NE(
-            error_of([&](settings& s) { s.merge_assignment(a); }).find("valid: KEY=VALUE"),
-            std::string::npos);
+        EXPECT_NE(error_of([&](settings& s) { s.merge_assignment(a); }).find("valid: KEY=VALUE"),
+                  std::string::npos);
     EXPECT_EQ(error_of([](settings& s) { s.merge_assignment("link.bins=99"); }),
               "--set: link.bins is 99; valid: an integer 1..25");
     EXPECT_EQ(error_of([](settings& s) { s.merge_assignment("lnk.bins=9"); }),
@@ -241,7 +241,9 @@ TEST(Config, OnlyRuntimeKeysChangeInARunningProcess) {
         s.merge_yaml("link: {loss: 0.5}", "configure", true);
         FAIL();
     } catch (const error& e) {
-        EXPECT_STREQ(e.what(), "configure:1: link.loss cannot change in a running process; valid: set it before the start");
+        EXPECT_STREQ(e.what(),
+                     "configure:1: link.loss cannot change in a running process; valid: set it "
+                     "before the start");
     }
 }
 TEST(Config, ADefaultThatDependsOnOthersDoesNotTouchASetKey) {

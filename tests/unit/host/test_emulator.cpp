@@ -150,8 +150,9 @@ TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
     EXPECT_NE(refusal({"umts.poll_timer_ms=0"}).find("umts.poll_timer_ms is 0"), std::string::npos);
     for (const auto* fine : {"umts.poll_period_ms=200", "umts.discard=timer"})
         EXPECT_EQ(refusal({"umts.poll_timer_ms=0", fine}), "") << fine;
-    EXPECT_NE(refusal({"umts.window=8", "umts.receiver_window=9"}).find("umts.receiver_window is 9"),
-              std::string::npos);
+    EXPECT_NE(
+        refusal({"umts.window=8", "umts.receiver_window=9"}).find("umts.receiver_window is 9"),
+        std::string::npos);
     EXPECT_NE(refusal({"umts.rrc_fach_kbps=9"}).find("umts.rrc = dch, which has no other state"),
               std::string::npos);
     EXPECT_EQ(refusal({"umts.rrc=states", "umts.rrc_fach_kbps=9"}), "");

@@ -83,10 +83,10 @@ TEST(MacdConfig, TheLoopDelayIsRoundedUpToSlots) {
             << ms;
 }
 TEST(MacdConfig, TheLoopIsLongerByTheWayThroughAFader) {
-    EXPECT_EQ(
-        error_with("link.fader_slots=3"),
-        "default: link.retransmission_delay_ms is 2: with link.fader_slots = 3 and a lead of 0 slots "
-        "it is too short; valid: at least 6 slots");
+    EXPECT_EQ(error_with("link.fader_slots=3"),
+              "default: link.retransmission_delay_ms is 2: with link.fader_slots = 3 and a lead of "
+              "0 slots "
+              "it is too short; valid: at least 6 slots");
     EXPECT_EQ(with({"link.fader_slots=3", "link.retransmission_delay_ms=4"})
                   .link.retransmission_delay_slots,
               6);
@@ -107,9 +107,10 @@ TEST(MacdConfig, TheRelayNeedsDamagedPackets) {
 TEST(MacdConfig, OnlyATerminalPlaysARecording) {
     EXPECT_FALSE(with({}, "terminal").replay);
     EXPECT_TRUE(with({"replay=on"}, "terminal").replay);
-    EXPECT_EQ(error_with("replay=on"),
-              "--set: replay is on: with role = base, which receives nothing; valid: off, or role = "
-              "terminal");
+    EXPECT_EQ(
+        error_with("replay=on"),
+        "--set: replay is on: with role = base, which receives nothing; valid: off, or role = "
+        "terminal");
 }
 TEST(MacdConfig, EndpointsFollowTheRoleAndTheRunFolder) {
     ::setenv("OPENWIP_RUN", "/tmp/run7", 1);
@@ -125,9 +126,10 @@ TEST(MacdConfig, EndpointsFollowTheRoleAndTheRunFolder) {
 }
 TEST(MacdConfig, AnUplinkOverTheNetworkNeedsKeys) {
     const std::string far = "endpoints.uplink=tcp://192.0.2.1:7680";
-    EXPECT_EQ(error_with(far),
-              "default: endpoints.uplink_keys is (nothing): an uplink over TCP needs keys; valid: a "
-              "folder of ./openwip keys");
+    EXPECT_EQ(
+        error_with(far),
+        "default: endpoints.uplink_keys is (nothing): an uplink over TCP needs keys; valid: a "
+        "folder of ./openwip keys");
     EXPECT_EQ(with({far, "endpoints.uplink_keys=/etc/keys"}).uplink_keys, "/etc/keys");
     EXPECT_NE(error_with("endpoints.uplink=tcp://127.0.0.1:7680").find("needs keys"),
               std::string::npos);
@@ -166,9 +168,9 @@ TEST(MacdConfig, AnIpcPathThatIsTooLongIsRefused) {
         std::string::npos);
 }
 TEST(MacdConfig, TwoSocketsCannotShareAnEndpoint) {
-    EXPECT_NE(
-        error_with("endpoints.control=ipc://RUN/base.slot").find("valid: another endpoint than that of endpoints.slot_link"),
-        std::string::npos);
+    EXPECT_NE(error_with("endpoints.control=ipc://RUN/base.slot")
+                  .find("valid: another endpoint than that of endpoints.slot_link"),
+              std::string::npos);
 }
 TEST(MacdConfig, BadInterfaceSettingsAreRefused) {
     for (const auto* a :
@@ -182,9 +184,8 @@ TEST(MacdConfig, TheLeadLeavesTheDelayTimeForTheFeedback) {
     EXPECT_EQ(
         with({"link.retransmission_delay_ms=8", "link.transmit_lead_slots=9"}).transmit_lead_slots,
         9);
-    EXPECT_NE(
-        error_with("link.transmit_lead_slots=1").find("valid: an integer 0, or 2..45 slots"),
-        std::string::npos);
+    EXPECT_NE(error_with("link.transmit_lead_slots=1").find("valid: an integer 0, or 2..45 slots"),
+              std::string::npos);
     for (const char* lead : {"10", "45"}) {
         const std::string error = error_with(std::string("link.transmit_lead_slots=") + lead,
                                              "link.retransmission_delay_ms=8");

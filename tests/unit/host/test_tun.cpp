@@ -94,7 +94,8 @@ TEST(Tun, AdoptedDescriptorKeepsPacketBorders) {
 }
 TEST_F(TunInNamespace, ANameInUseIsRefused) {
     tun_device first(tun_settings{});
-    EXPECT_EQ(error_with({}), "tun.name is wip0: an interface of this name exists already; valid: another name");
+    EXPECT_EQ(error_with({}),
+              "tun.name is wip0: an interface of this name exists already; valid: another name");
     EXPECT_EQ(error_with({.name = "lo"}),
               "tun.name is lo: an interface of this name exists already; valid: another name");
 }

@@ -94,8 +94,9 @@ TEST(EmulatedUplink, ALineThatWouldHoldMoreThanTheMemoryAllowsIsRefused) {
         c.check();
         ADD_FAILURE() << "it is taken";
     } catch (const std::invalid_argument& e) {
-        EXPECT_STREQ(e.what(),
-                     "uplink.delay_slots is 769; valid: 0..768 (64 MB on the way at uplink.kbps = 1000000)");
+        EXPECT_STREQ(
+            e.what(),
+            "uplink.delay_slots is 769; valid: 0..768 (64 MB on the way at uplink.kbps = 1000000)");
     }
     c.kbps = 51200;
     c.delay_slots = 15000;

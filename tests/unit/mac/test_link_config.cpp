@@ -45,7 +45,8 @@ TEST(LinkConfig, EveryValueOutOfRangeIsNamedWithItsRange) {
                    "link retransmission_delay_slots is 2; valid: 3..48");
     expect_refused([](auto& c) { c.retransmission_delay_slots = 49; },
                    "link retransmission_delay_slots is 49; valid: 3..48");
-    expect_refused([](auto& c) { c.queue_packets = 0; }, "link.queue_packets is 0; valid: 1..100000");
+    expect_refused([](auto& c) { c.queue_packets = 0; },
+                   "link.queue_packets is 0; valid: 1..100000");
     expect_refused([](auto& c) { c.profile = static_cast<link_profile>(7); },
                    "link.profile is 7; valid: wipemu or radio");
     expect_refused([](auto& c) { c.allocation = static_cast<allocation_kind>(7); },
