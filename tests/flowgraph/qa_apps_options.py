@@ -160,7 +160,7 @@ class BadInput(Cell):
     def test_bad_options_end_with_one_line_and_code_2(self):
         for arguments, words in (
             ([], "--args"),
-            (["--args", "type=vusrp", "--cell", "64"], "0 .. 63"),
+            (["--args", "type=vusrp", "--cell", "64"], "0..63"),
             (["--args", "type=vusrp", "--start-time", "0.1001"], "1/1500"),
             (["--args", "type=vusrp", "--start-time", "soon"], "soon"),
             (["--args", "type=vusrp", "--endpoint", "nowhere"], "endpoint"),

@@ -174,13 +174,13 @@ TEST(EmulatedUplink, BadArgumentsAreNamedWithTheirRange) {
         }
         ADD_FAILURE() << "accepted: " << start;
     };
-    refused([](auto& c) { c.kbps = 0; }, "kbps = 0");
-    refused([](auto& c) { c.kbps = std::nan(""); }, "kbps = nan");
-    refused([](auto& c) { c.kbps = 2e6; }, "kbps = 2000000");
-    refused([](auto& c) { c.delay_slots = -1; }, "delay_slots = -1");
-    refused([](auto& c) { c.loss = 1.1; }, "loss = 1.1");
-    refused([](auto& c) { c.feedback_loss = -0.1; }, "feedback_loss = -0.1");
-    refused([](auto& c) { c.queue_packets = 0; }, "queue_packets = 0");
+    refused([](auto& c) { c.kbps = 0; }, "uplink.kbps is 0");
+    refused([](auto& c) { c.kbps = std::nan(""); }, "uplink.kbps is nan");
+    refused([](auto& c) { c.kbps = 2e6; }, "uplink.kbps is 2000000");
+    refused([](auto& c) { c.delay_slots = -1; }, "uplink.delay_slots is -1");
+    refused([](auto& c) { c.loss = 1.1; }, "uplink.loss is 1.1");
+    refused([](auto& c) { c.feedback_loss = -0.1; }, "uplink.feedback_loss is -0.1");
+    refused([](auto& c) { c.queue_packets = 0; }, "uplink.queue_packets is 0");
 }
 
 }  // namespace
