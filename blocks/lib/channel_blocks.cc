@@ -34,11 +34,11 @@ std::span<gr_complex> output(gr_vector_void_star& out, int n) {
 model::delay_profile make_profile(const std::vector<double>& delays_ns,
                                   const std::vector<double>& powers_db, const std::string& fading) {
     if (delays_ns.size() != powers_db.size())
-        throw std::invalid_argument("powers_db: " + std::to_string(powers_db.size()) +
+        throw std::invalid_argument("powers_db has " + std::to_string(powers_db.size()) +
                                     " values for " + std::to_string(delays_ns.size()) +
-                                    " delays_ns: valid is one for each");
+                                    " delays_ns; valid: one for each");
     if (fading != "rayleigh" && fading != "constant")
-        throw std::invalid_argument("fading: '" + fading + "': valid is 'rayleigh' or 'constant'");
+        throw std::invalid_argument("fading is '" + fading + "'; valid: 'rayleigh' or 'constant'");
     const auto kind =
         fading == "rayleigh" ? model::tap_fading::rayleigh : model::tap_fading::constant;
     model::delay_profile profile{.name = "of this block", .taps = {}};

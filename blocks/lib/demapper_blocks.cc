@@ -56,8 +56,8 @@ std::vector<int> checked_bins(const std::vector<int>& bins) {
     for (std::size_t i = 0; i < bins.size(); ++i)
         if (bins[i] < 0 || bins[i] >= ::wip::nof_bins || (i > 0 && bins[i] <= bins[i - 1]))
             throw std::invalid_argument(
-                "bins: " + std::to_string(bins[i]) +
-                " is out of order or outside 0 .. 24; valid: ascending indexes 0 .. 24");
+                "bins has " + std::to_string(bins[i]) +
+                ", which is out of order or outside 0..24; valid: ascending indexes 0..24");
     return bins;
 }
 

@@ -16,6 +16,7 @@
 
 #include "checked_parameter.h"
 #include "sample/rate_converter.h"
+#include "types/require.h"
 #include "uhd_pmt.h"
 
 namespace gr::wip {
@@ -35,8 +36,7 @@ model::exact_rate checked_rate(const char* clock, std::int64_t hz, const char* d
 }
 
 std::int64_t checked_first(std::int64_t first) {
-    if (first < 0)
-        throw std::invalid_argument("first: " + std::to_string(first) + ": valid is 0 or more");
+    if (first < 0) ::wip::refuse("rate_converter first", std::to_string(first), "0 or more");
     return first;
 }
 

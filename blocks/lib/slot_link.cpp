@@ -35,8 +35,8 @@ slot_link::slot_link(const slot_link_config& config) : config_(config) {
                                  .silence = milliseconds_of(config.silence_s)});
     } catch (const std::exception& e) {
         throw std::invalid_argument(
-            "endpoint: '" + config.endpoint + "': " + e.what() +
-            "; valid is an address such as shm:///run/cell/base.slot (this machine) or a ZeroMQ "
+            "endpoint is '" + config.endpoint + "': " + e.what() +
+            "; valid: an address such as shm:///run/cell/base.slot (this machine) or a ZeroMQ "
             "address such as ipc:///run/cell/base.slot");
     }
     deadline_ = clock::now() + milliseconds_of(config.connect_s);

@@ -40,8 +40,8 @@ bool stop_requested() { return boost::this_thread::interruption_requested(); }
 
 int checked_period(int period) {
     if (period < 0)
-        throw std::invalid_argument("message_period: " + std::to_string(period) +
-                                    " is negative; 0 turns messages off, n: every n-th slot");
+        throw std::invalid_argument("message_period is " + std::to_string(period) +
+                                    "; valid: 0 (no messages), or n for every n-th slot");
     return period;
 }
 

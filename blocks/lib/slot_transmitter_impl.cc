@@ -40,8 +40,8 @@ constexpr std::size_t most_not_sent = 64;
 ::wip::slot_count checked_lead(int lead_slots) {
     if (lead_slots == 0) return ::wip::slot_count(0);
     if (lead_slots < 2 || lead_slots > 48)
-        throw std::invalid_argument("lead_slots: " + std::to_string(lead_slots) +
-                                    " is neither 0 (the radio's clock waits) nor 2 .. 48");
+        throw std::invalid_argument("lead_slots is " + std::to_string(lead_slots) +
+                                    "; valid: 0 (the radio's clock waits), or 2..48");
     return ::wip::slot_count(lead_slots);
 }
 
@@ -169,9 +169,8 @@ public:
     void set_burst_slots(int slots) override {
         if (slots != 0 && (!pace_ || slots < 2 || slots > 1500))
             throw std::invalid_argument(
-                "slots: " + std::to_string(slots) +
-                " is neither 0 (a burst ends with its run of slots) nor, with a"
-                " lead, 2 .. 1500");
+                "burst_slots is " + std::to_string(slots) +
+                "; valid: 0 (a burst ends with its run of slots) or, with a lead, 2..1500");
         stretch_.set_burst(::wip::slot_count(slots));
     }
 

@@ -24,8 +24,9 @@ void test_pattern::set_slot(int modulation, std::vector<int> bins) {
     }
     for (int previous = -1; const int bin : bins) {
         if (bin <= previous || bin >= nof_bins)
-            throw std::invalid_argument("bins: " + std::to_string(bin) +
-                                        " is out of order or outside 0 .. 24");
+            throw std::invalid_argument("bins has " + std::to_string(bin) +
+                                        ", which is out of order or outside 0..24; valid: "
+                                        "ascending indexes 0..24");
         previous = bin;
     }
     config_.modulation = modulation;

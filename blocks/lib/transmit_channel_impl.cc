@@ -54,8 +54,8 @@ profiles::channel_choice make_choice(double speed_kmh, const std::string& shadow
     const char* const end = shadowing.data() + shadowing.size();
     if (std::from_chars(shadowing.data(), end, deviation).ptr != end ||
         !(deviation >= 0 && deviation <= 20))
-        throw std::invalid_argument("shadowing: '" + shadowing +
-                                    "': valid is 'off', 'on', or 0 to 20");
+        throw std::invalid_argument("shadowing is '" + shadowing +
+                                    "'; valid: 'off', 'on', or 0..20 dB");
     choice.shadowing_db = deviation;
     return choice;
 }

@@ -29,21 +29,26 @@ std::optional<account> find_account(const std::string& name) {
 }
 
 void forbid_new_privileges() {
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("PR_SET_NO_NEW_PRIVS");
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        fail("cannot forbid new privileges (PR_SET_NO_NEW_PRIVS)");
     // Needs CAP_SETPCAP; without that right there is nothing to lose.
     for (int cap = 0; cap <= 63; ++cap) prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 }
 
 void drop_privileges(const account& a, const std::vector<int>& keep) {
-    if (!keep.empty() && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0) fail("PR_SET_KEEPCAPS");
+    if (!keep.empty() && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0)
+        fail("cannot keep capabilities (PR_SET_KEEPCAPS)");
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (::geteuid() == 0) {
         if (a.uid != 0) {
-            if (::setgroups(0, nullptr) != 0) fail("setgroups");
+            if (::setgroups(0, nullptr) != 0) fail("cannot leave the groups of root (setgroups)");
             // glibc carries these to all threads, and with them the loss of the capabilities.
-            if (::setresgid(a.gid, a.gid, a.gid) != 0) fail("setresgid " + a.name);
-            if (::setresuid(a.uid, a.uid, a.uid) != 0) fail("setresuid " + a.name);
-            if (::setuid(0) == 0) throw machine_error("root could be taken back");
+            if (::setresgid(a.gid, a.gid, a.gid) != 0)
+                fail("cannot take the group of user " + a.name);
+            if (::setresuid(a.uid, a.uid, a.uid) != 0) fail("cannot become user " + a.name);
+            if (::setuid(0) == 0)
+                throw machine_error("the process could become root again after it became user " +
+                                    a.name);
         }
     }
     if (::geteuid() == 0) return;  // `user: root`: keeps what root has
@@ -54,7 +59,7 @@ void drop_privileges(const account& a, const std::vector<int>& keep) {
         word.effective |= CAP_TO_MASK(cap);
         word.permitted |= CAP_TO_MASK(cap);
     }
-    if (::syscall(SYS_capset, &header, kept) != 0) fail("capset");
+    if (::syscall(SYS_capset, &header, kept) != 0) fail("cannot set its capabilities (capset)");
 }
 
 void hand_over(const std::vector<std::string>& paths, const account& a) {

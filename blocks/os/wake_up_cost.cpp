@@ -44,7 +44,7 @@ int pin(int core) {
 }
 
 void check(int error) {
-    if (error != 0) throw machine_error("placing a thread", error);
+    if (error != 0) throw machine_error("cannot place a thread on a core", error);
 }
 
 void wait_while(word& w, int value) {

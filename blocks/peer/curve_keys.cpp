@@ -28,14 +28,16 @@ bool is_key(const std::string& text) {
 // The word behind each of these at the start of a line.
 std::string field_of(const std::string& file, const std::string& name) {
     if (!std::ifstream(file))
-        throw bad_input(file + ": " + std::strerror(errno) + "; ./openwip keys DIR makes keys");
+        throw bad_input(file + ": " + std::strerror(errno) +
+                        "; valid: a key file of ./openwip keys DIR");
     std::istringstream in(file_text(file));
     for (std::string line; std::getline(in, line);) {
         std::istringstream words(line);
         std::string first, value;
         if (words >> first >> value && first == name && is_key(value)) return value;
     }
-    throw bad_input(file + ": not a key file; expected a line `" + name + " KEY`, 40 characters");
+    throw bad_input(file + ": is no key file; valid: a file with a line `" + name +
+                    " KEY`, 40 characters");
 }
 
 }  // namespace

@@ -40,17 +40,19 @@ std::string socket_path(const std::string& endpoint) {
 }
 
 void check_free(const std::string& path, const std::string& what) {
-    if (somebody_listens(path)) throw bad_input(what + "in use: another process listens there");
+    if (somebody_listens(path))
+        throw bad_input(what + "another process listens there; valid: an endpoint that is free");
     struct stat info {};
     if (::lstat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode))
-        throw bad_input(what + "a file is in the way that is not a socket");
+        throw bad_input(
+            what + "there is a file of this name that is no socket; valid: a name that is free");
     const auto folder = path.substr(0, path.rfind('/') + 1);
     if (!folder.empty() && ::access(folder.c_str(), F_OK) != 0)
-        throw bad_input(what + "there is no folder " + folder);
+        throw bad_input(what + "there is no folder " + folder + "; valid: a folder that exists");
 }
 
 void bind_endpoint(zmq::socket_t& socket, const std::string& endpoint, const std::string& key) {
-    const std::string what = key + " = " + endpoint + ": ";
+    const std::string what = key + " is " + endpoint + ": ";
     if (const std::string path = socket_path(endpoint); !path.empty()) check_free(path, what);
     const mode_t before = ::umask(0177);
     try {

@@ -20,15 +20,16 @@ sockaddr_un address_of(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.empty() || path.size() > longest_socket_path)
-        throw std::invalid_argument("the path of a socket has 1 to " +
-                                    std::to_string(longest_socket_path) + " characters: " + path);
+        throw std::invalid_argument("the path of the socket " + path + " has " +
+                                    std::to_string(path.size()) + " characters; valid: 1.." +
+                                    std::to_string(longest_socket_path));
     std::memcpy(address.sun_path, path.data(), path.size());
     return address;
 }
 
 descriptor make_local_socket() {
     descriptor fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!fd.valid()) throw machine_error("socket", errno);
+    if (!fd.valid()) throw machine_error("cannot make a socket of this machine", errno);
     return fd;
 }
 

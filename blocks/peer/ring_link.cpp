@@ -147,10 +147,10 @@ ring_link::ring_link(const link_config& config)
       events_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
       timer_(checked(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC),
                      "timerfd_create")) {
-    const std::string what = "endpoints." + config.name + " = " + config.endpoint + ": ";
+    const std::string what = "endpoints." + config.name + " is " + config.endpoint + ": ";
     if (path_.empty() || path_.size() > longest_socket_path)
-        throw bad_input(what + "the path has to have 1 to " + std::to_string(longest_socket_path) +
-                        " characters");
+        throw bad_input(what + "its path has " + std::to_string(path_.size()) +
+                        " characters; valid: 1.." + std::to_string(longest_socket_path));
     poll_for(timer_.get());
     if (config.which == end::bind)
         listen_on(path_, what);

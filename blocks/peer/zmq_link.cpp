@@ -107,7 +107,7 @@ public:
             try {
                 socket_.connect(config.endpoint);
             } catch (const zmq::error_t& e) {
-                throw bad_input("endpoints." + config.name + " = " + config.endpoint + ": " +
+                throw bad_input("endpoints." + config.name + " is " + config.endpoint + ": " +
                                 e.what());
             }
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The error of a configuration about a value that is not valid: "KEY = VALUE: must be VALID".
+// The error of a configuration about a value that is not valid (types/not_valid.h).
 #pragma once
 
 #include <array>
@@ -8,12 +8,13 @@
 #include <string>
 #include <string_view>
 
+#include "types/not_valid.h"
+
 namespace wip {
 
 [[noreturn]] inline void refuse(std::string_view key, const std::string& value,
                                 std::string_view valid) {
-    throw std::invalid_argument(std::string(key) + " = " + value + ": must be " +
-                                std::string(valid));
+    throw std::invalid_argument(not_valid(key, value, valid));
 }
 
 // A number in the form in which settings/kinds.py writes the limits of a setting.
@@ -32,13 +33,13 @@ inline void check_range(std::string_view key, double value, double low, double h
                         std::string_view key_of_high) {
     if (!(value >= low && value <= high))
         refuse(key, text_of(value),
-               text_of(low) + " .. " + text_of(high) + " (" + std::string(key_of_high) + ")");
+               text_of(low) + ".." + text_of(high) + " (" + std::string(key_of_high) + ")");
 }
 
 // Refuses NaN, too.
 inline void check_range(std::string_view key, double value, double low, double high) {
     if (!(value >= low && value <= high))
-        refuse(key, text_of(value), text_of(low) + " .. " + text_of(high));
+        refuse(key, text_of(value), text_of(low) + ".." + text_of(high));
 }
 
 }  // namespace wip

@@ -79,7 +79,9 @@ held_name::held_name(const std::string& name) : name_(name), path_(socket_of(::g
         lock_ = descriptor(
             ::openat(folder_.get(), file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
         if (!lock_.valid() && errno == ENOENT) continue;  // the folder was removed meanwhile
-        if (!lock_.valid()) throw machine_error(meeting_folder(::geteuid()) + "/" + file, errno);
+        if (!lock_.valid())
+            throw machine_error(meeting_folder(::geteuid()) + "/" + file + " cannot be opened",
+                                errno);
         const bool locked = ::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0;
         struct stat own {};
         struct stat named {};
@@ -99,7 +101,7 @@ held_name::held_name(const std::string& name) : name_(name), path_(socket_of(::g
     const std::string process = std::to_string(::getpid()) + "\n";
     if (::ftruncate(lock_.get(), 0) != 0 || ::pwrite(lock_.get(), process.data(), process.size(),
                                                      0) != static_cast<ssize_t>(process.size()))
-        throw machine_error(meeting_folder(::geteuid()) + "/" + file, errno);
+        throw machine_error(meeting_folder(::geteuid()) + "/" + file + " cannot be opened", errno);
 }
 
 // A process that has given up being root cannot remove the files: it leaves a lock file without a

@@ -73,7 +73,10 @@ bool shared_air::valid_name(const std::string& name) {
 
 shared_air::shared_air(const std::vector<std::string>& nodes, clock_kind clock, double speed)
     : clock_(clock), speed_(speed) {
-    if (nodes.size() > max_nodes) throw std::invalid_argument("a medium has at most 64 nodes");
+    if (nodes.size() > max_nodes)
+        throw std::invalid_argument("a medium of " + std::to_string(nodes.size()) +
+                                    " nodes is asked for; valid: up to " +
+                                    std::to_string(max_nodes));
     for (const std::string& name : nodes) nodes_.push_back({name, 0});
 }
 
@@ -85,12 +88,15 @@ std::unique_ptr<shared_air> shared_air::create(const std::string& name,
     air->label_ = name;
     air->file_ = descriptor(
         ::memfd_create(("openwip-air-" + name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!air->file_.valid()) throw machine_error("memfd_create", errno);
+    if (!air->file_.valid())
+        throw machine_error("cannot make the shared memory of the medium (memfd_create)", errno);
     const int fd = air->file_.get();
     if (const int error = ::posix_fallocate(fd, 0, static_cast<off_t>(air->bytes())))
-        throw machine_error("there is no memory of " + std::to_string(air->bytes() >> 20) + " MiB",
-                            error);
-    if (::fcntl(fd, F_ADD_SEALS, sealed) != 0) throw machine_error("F_ADD_SEALS", errno);
+        throw machine_error(
+            "cannot take " + std::to_string(air->bytes() >> 20) + " MiB of memory for the medium",
+            error);
+    if (::fcntl(fd, F_ADD_SEALS, sealed) != 0)
+        throw machine_error("cannot seal the shared memory of the medium (F_ADD_SEALS)", errno);
     air->map(MAP_SHARED | MAP_POPULATE, fd);
     air->build();
     return air;
@@ -110,7 +116,8 @@ std::size_t shared_air::bytes() const noexcept {
 
 void shared_air::map(int flags, int fd) {
     void* p = ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, flags, fd, 0);
-    if (p == MAP_FAILED) throw machine_error("mmap", errno);
+    if (p == MAP_FAILED)
+        throw machine_error("cannot map the shared memory of the medium (mmap)", errno);
     memory_ = p;
 }
 
@@ -140,7 +147,8 @@ void shared_air::open(const std::optional<os::account>& also) {
     const bool shared = also && also->uid != 0 && also->uid != os::overflow_user;
     listener_ = name_->listen(shared ? std::optional(also->gid) : std::nullopt);
     wake_ = descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!wake_.valid()) throw machine_error("eventfd", errno);
+    if (!wake_.valid())
+        throw machine_error("cannot make the wake-up of the medium (eventfd)", errno);
     sigset_t all, before;  // signals are for the program's own threads
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "types/db.h"
+#include "types/require.h"
 
 namespace wip::bin_model {
 namespace {
@@ -92,8 +93,8 @@ double error_share(const fading_config& c, double nmse, prediction_mean mean) {
     const double largest = gain_prediction::largest_nmse(c);
     check_range("prediction NMSE", nmse, 0, 0.5);
     if (nmse > largest)
-        throw std::invalid_argument("prediction NMSE " + std::to_string(nmse) + ": channel " +
-                                    c.channel.profile.name + " fades too little; valid is 0 to " +
+        throw std::invalid_argument("prediction NMSE is " + text_of(nmse) + ", for which channel " +
+                                    c.channel.profile.name + " fades too little; valid: 0.." +
                                     std::to_string(largest));
     if (nmse == 0) return 0;
     const moments m = moments_of(c.channel.profile, motion_of(c).largest_doppler_hz());

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bin/bin_response.h"
+#include "types/require.h"
 
 namespace wip::bin_model {
 namespace {
@@ -99,8 +100,8 @@ power_prediction::power_prediction(trace_channel& trace, double nmse, std::uint6
     const histogram h = histogram_of(trace);
     const double largest = 1 - h.mean * h.mean / h.square;
     if (!(nmse >= least_nmse && nmse <= largest))
-        throw std::invalid_argument("prediction NMSE " + std::to_string(nmse) +
-                                    ": valid for this trace is 0, or 0.0001 to " +
+        throw std::invalid_argument("prediction NMSE is " + text_of(nmse) +
+                                    "; valid for this trace: 0, or 0.0001.." +
                                     std::to_string(std::max(least_nmse, largest)));
     double low = 1e-4, high = 100;  // sigma in sqrt(E g)
     const double unit = std::sqrt(h.mean);

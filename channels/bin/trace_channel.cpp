@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "types/db.h"
+#include "types/require.h"
 
 namespace wip::bin_model {
 namespace {
@@ -17,9 +18,10 @@ std::vector<trace_row> to_linear(std::vector<trace_row> rows) {
         for (std::size_t b = 0; b < nof_bins; ++b) {
             const float v = rows[t][b];
             if (!(v >= lowest_snr_db && v <= highest_snr_db))
-                throw std::invalid_argument("trace: slot " + std::to_string(t) + ", bin " +
-                                            std::to_string(b) + ": " + std::to_string(v) +
-                                            " dB: valid is -60 to 80");
+                throw std::invalid_argument(not_valid("the SNR in slot " + std::to_string(t) +
+                                                          ", bin " + std::to_string(b) +
+                                                          " of the trace",
+                                                      text_of(v) + " dB", "-60..80 dB"));
             rows[t][b] = static_cast<float>(db(static_cast<double>(v)).power());
         }
     return rows;
@@ -35,11 +37,10 @@ void copy_row(const std::vector<trace_row>& rows, slot s, std::span<float, nof_b
 
 trace_channel::trace_channel(std::vector<trace_row> snr_db, std::vector<trace_row> predicted_snr_db)
     : snr_(to_linear(std::move(snr_db))), predicted_(to_linear(std::move(predicted_snr_db))) {
-    if (snr_.empty()) throw std::invalid_argument("trace: it has no slots; valid: one or more");
+    if (snr_.empty()) throw std::invalid_argument("the SNR trace has no slots; valid: one or more");
     if (!predicted_.empty() && predicted_.size() != snr_.size())
-        throw std::invalid_argument("trace: " + std::to_string(predicted_.size()) +
-                                    " rows of predictions: valid is " +
-                                    std::to_string(snr_.size()));
+        throw std::invalid_argument("the SNR trace has " + std::to_string(predicted_.size()) +
+                                    " rows of predictions; valid: " + std::to_string(snr_.size()));
 }
 
 void trace_channel::snr(slot s, std::span<float, nof_bins> linear) noexcept {

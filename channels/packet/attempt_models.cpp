@@ -115,16 +115,16 @@ std::unique_ptr<attempt_errors> make(const attempt_config& config, std::uint32_t
 }  // namespace
 
 void attempt_config::check() const {
-    check_range("burst", burst, setting::wlan_burst);
-    check_range("good_ms", good_ms, setting::wlan_good_ms);
-    check_range("bad_ms", bad_ms, setting::wlan_bad_ms);
-    check_range("good_loss", good_loss, 0, 1);
-    check_range("bad_loss", bad_loss, 0, 1);
-    check_range("snr_db", snr_db, setting::channel_snr_db);
-    check_range("needed_db", needed_db, -60, 80);
-    check_range("doppler_hz", doppler_hz, 0, 2000);
-    check_range("from_s", from_s, setting::wlan_errors_from_s);
-    check_range("for_s", for_s, setting::wlan_errors_for_s);
+    check_range(burst, setting::wlan_burst);
+    check_range(good_ms, setting::wlan_good_ms);
+    check_range(bad_ms, setting::wlan_bad_ms);
+    check_range("wlan.good_loss", good_loss, 0, 1);
+    check_range("wlan.bad_loss", bad_loss, 0, 1);
+    check_range("wlan.snr_db", snr_db, setting::channel_snr_db);
+    check_range("wlan.needed_db", needed_db, -60, 80);
+    check_range("wlan.doppler_hz", doppler_hz, 0, 2000);
+    check_range(from_s, setting::wlan_errors_from_s);
+    check_range(for_s, setting::wlan_errors_for_s);
 }
 
 double needed_db_of(double rate_mbps) {

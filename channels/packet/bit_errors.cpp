@@ -20,8 +20,8 @@ constexpr int burst_reach = 8;
 }  // namespace
 
 void bit_error_config::check() const {
-    check_range("ber", ber, setting::errors_ber);
-    check_range("burstiness", burstiness, setting::errors_burstiness);
+    check_range(ber, setting::errors_ber);
+    check_range(burstiness, setting::errors_burstiness);
 }
 
 bit_error_pattern::bit_error_pattern(const bit_error_config& config) {

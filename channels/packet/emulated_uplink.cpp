@@ -16,17 +16,18 @@
 
 namespace wip {
 void uplink_config::check() const {
-    check_range("kbps", kbps, setting::uplink_kbps);
-    check_range("delay_slots", delay_slots, setting::uplink_delay_slots);
-    check_range("loss", loss, setting::uplink_loss);
-    check_range("feedback_loss", feedback_loss, setting::uplink_feedback_loss);
-    check_range("queue_packets", queue_packets, setting::uplink_queue_packets);
-    queue.check();
+    check_range(kbps, setting::uplink_kbps);
+    check_range(delay_slots, setting::uplink_delay_slots);
+    check_range(loss, setting::uplink_loss);
+    check_range(feedback_loss, setting::uplink_feedback_loss);
+    check_range(queue_packets, setting::uplink_queue_packets);
+    queue.check("uplink.");
     const double longest =
         std::floor(most_on_the_way * 8 * static_cast<double>(slots_per_second) / (kbps * 1000));
     if (longest < delay_slots)
-        check_range("delay_slots", delay_slots, 0, longest,
-                    text_of(most_on_the_way / 1e6) + " MB on the way at kbps = " + text_of(kbps));
+        check_range(
+            "uplink.delay_slots", delay_slots, 0, longest,
+            text_of(most_on_the_way / 1e6) + " MB on the way at uplink.kbps = " + text_of(kbps));
 }
 
 struct emulated_uplink::state {
@@ -81,7 +82,8 @@ void emulated_uplink::reconfigure(const uplink_config& config) {
     config.check();
     auto& s = *state_;
     if (config.seed != s.config.seed)
-        throw std::invalid_argument("seed: cannot change in a running uplink");
+        refuse("seed of the uplink", std::to_string(config.seed),
+               std::to_string(s.config.seed) + ", as when the uplink began");
     s.config = config;
     s.bits_per_second = std::llround(config.kbps * 1000);
     s.queue.reconfigure(config.queue);

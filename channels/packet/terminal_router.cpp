@@ -6,6 +6,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "types/not_valid.h"
+
 namespace wip::packet_model {
 namespace {
 
@@ -40,10 +42,10 @@ terminal_router::terminal_router(const std::vector<std::string>& terminals,
     : addresses6_(terminals6) {
     if (!terminals6.empty() && terminals6.size() != terminals.size())
         throw std::invalid_argument(
-            "terminals: only some have an IPv6 address; valid: all of them, or none");
+            "only some of the terminals have an IPv6 address; valid: all of them, or none");
     if (terminals.empty())
         throw std::invalid_argument(
-            "terminals: the list of addresses is empty; valid: one address or more");
+            "the list of addresses of the terminals is empty; valid: one address or more");
     if (terminals.size() == 1) {  // it gets everything, whatever its address
         addresses_.push_back(0);
         return;
@@ -51,8 +53,8 @@ terminal_router::terminal_router(const std::vector<std::string>& terminals,
     for (const auto& text : terminals) {
         const auto n = read_network(text);
         if (!n)
-            throw std::invalid_argument("terminals: " + text +
-                                        "; valid: an IPv4 address with prefix length");
+            throw std::invalid_argument(
+                not_valid("address of a terminal", text, "an IPv4 address with prefix length"));
         addresses_.push_back(n->address);
         if (addresses_.size() == 1 && n->length < 31)
             subnet_broadcast_ = n->address | limited_broadcast >> n->length;

@@ -35,7 +35,7 @@ waypoint_track random_track(const random_user_area& area, std::uint64_t seed, st
 double constant_doppler(const channel_definition& d, const channel_choice& choice, double carrier,
                         std::uint64_t seed) {
     if (choice.doppler_hz) {
-        check_range("doppler_hz", *choice.doppler_hz, 0, max_doppler_hz);
+        sample_model::check_doppler(*choice.doppler_hz, carrier);
         return *choice.doppler_hz;
     }
     const std::uint32_t key =
@@ -44,7 +44,7 @@ double constant_doppler(const channel_definition& d, const channel_choice& choic
         d.speed.lowest_kmh + uniform(0, key) * (d.speed.highest_kmh - d.speed.lowest_kmh));
     check_range("speed_kmh", speed_kmh, 0, 500);
     const double hz = speed_kmh / 3.6 * carrier / speed_of_light;
-    check_range("doppler_hz of this speed", hz, 0, max_doppler_hz);
+    sample_model::check_doppler(hz, carrier);
     return hz;
 }
 
@@ -57,8 +57,8 @@ channel_config realise(const channel_definition& d, const channel_choice& choice
     check_range("carrier_hz", carrier, lowest_carrier_hz, highest_carrier_hz);
     c.movement.carrier_hz = carrier;
     if (choice.user >= d.nof_users() && (d.random_users || !d.users.empty()))
-        throw std::invalid_argument(one_line("user " + std::to_string(choice.user) +
-                                             " of channel " + d.name + ": valid is 0 to " +
+        throw std::invalid_argument(one_line("user of channel " + d.name + " is " +
+                                             std::to_string(choice.user) + "; valid: 0.." +
                                              std::to_string(d.nof_users() - 1)));
     if (d.own_motion() && (choice.speed_kmh || choice.doppler_hz))
         throw std::invalid_argument(

@@ -28,7 +28,7 @@ std::uint32_t fraction(double turns) {
 
 clarke_waves::clarke_waves(double doppler_hz, double sample_rate, int spacing, std::uint64_t seed,
                            std::uint32_t purpose) {
-    check_range("doppler_hz", doppler_hz, 0, max_doppler_hz);
+    check_range("Doppler shift in Hz", doppler_hz, 0, max_doppler_hz);
     require(sample_rate > 0, "sample_rate", sample_rate, "more than 0");
     const std::uint32_t key = derive_key(seed, purpose ^ 0x46414445u);
     const double offset = uniform(0, key);

@@ -14,7 +14,7 @@ void distinct_streams::add(const stream& s, std::uint32_t key) {
     const std::string both = s.seed == place->second.seed ? std::to_string(s.seed)
                                                           : std::to_string(place->second.seed) +
                                                                 " and " + std::to_string(s.seed);
-    throw bad_input("seed = " + both +
+    throw bad_input("seed is " + both +
                     ": two of this run's random streams would be the same; valid: another seed");
 }
 

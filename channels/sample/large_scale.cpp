@@ -71,7 +71,8 @@ large_scale::large_scale(const large_scale_config& config, const motion& movemen
     if (path_loss_) {
         check_range("path_loss exponent", path_loss_->exponent, 0, 8);
         check_range("path_loss reference_m", path_loss_->reference_m, 0.1, 1e5);
-        check_range("path_loss minimum_m", path_loss_->minimum_m, 0.1, path_loss_->reference_m);
+        check_range("path_loss minimum_m", path_loss_->minimum_m, 0.1, path_loss_->reference_m,
+                    "reference_m");
     }
     if (attenuator_) {
         check_range("attenuator step_db", attenuator_->step_db, 0.01, 10);
@@ -82,7 +83,8 @@ large_scale::large_scale(const large_scale_config& config, const motion& movemen
     }
     for (const blackout_config& b : config.blackouts) {
         check_range("blackout duration_s", b.duration_s, 1e-6, 1e6);
-        if (b.period_s > 0) check_range("blackout duration_s", b.duration_s, 1e-6, b.period_s);
+        if (b.period_s > 0)
+            check_range("blackout duration_s", b.duration_s, 1e-6, b.period_s, "period_s");
         check_range("blackout depth_db", b.depth_db, 0, 200);
         blackouts_.push_back({event_times("blackout", b.start_s, b.period_s, context.sample_rate),
                               std::llround(b.duration_s * context.sample_rate), b.depth_db});

@@ -26,12 +26,22 @@ train_place place_of(const passing_train& t, double seconds) {
 
 }  // namespace
 
+void check_doppler(double doppler_hz, double carrier_hz) {
+    if (doppler_hz >= 0 && doppler_hz <= max_doppler_hz) return;
+    const double kmh_per_hz = 3.6 * speed_of_light / carrier_hz;
+    refuse("the speed",
+           text_of(doppler_hz * kmh_per_hz) + " km/h at a carrier of " + text_of(carrier_hz) +
+               " Hz, a Doppler shift of " + text_of(doppler_hz) + " Hz",
+           "0.." + text_of(max_doppler_hz * kmh_per_hz) +
+               " km/h with this carrier, a shift of 0.." + text_of(max_doppler_hz) + " Hz");
+}
+
 motion::motion(const motion_config& config, double sample_rate)
     : config_(config), sample_rate_(sample_rate), wavelength_(speed_of_light / config.carrier_hz) {
     check_range("sample_rate", sample_rate, 1, 1e9);
     check_range("carrier_hz", config.carrier_hz, lowest_carrier_hz, highest_carrier_hz);
     if (const auto* c = std::get_if<constant_speed>(&config_.path))
-        check_range("doppler_hz", c->doppler_hz, 0, max_doppler_hz);
+        check_doppler(c->doppler_hz, config.carrier_hz);
     if (const auto* t = std::get_if<passing_train>(&config_.path)) {
         check_range("train doppler_hz", t->doppler_hz, 0, max_doppler_hz);
         check_range("train speed in m/s", t->speed_mps, 0.1, 300);
@@ -51,7 +61,8 @@ motion::motion(const motion_config& config, double sample_rate)
         const waypoint &a = p[i], &b = p[(i + 1) % p.size()];
         const double length = std::hypot(b.x_m - a.x_m, b.y_m - a.y_m);
         if (length == 0) continue;
-        check_range("track speed in m/s", a.speed_mps, 0.01, max_doppler_hz * wavelength_);
+        check_range("track speed in m/s", a.speed_mps, 0.01, max_doppler_hz * wavelength_,
+                    "a Doppler shift of " + text_of(max_doppler_hz) + " Hz");
         stretches_.push_back({period_s_, period_m_, a.x_m, a.y_m, (b.x_m - a.x_m) / length,
                               (b.y_m - a.y_m) / length, a.speed_mps});
         period_s_ += length / a.speed_mps;

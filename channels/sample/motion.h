@@ -54,6 +54,9 @@ struct motion_config {
     double carrier_hz = 1.8e9;  // metres from wavelengths and back
 };
 
+// Throws std::invalid_argument that names the speed, the carrier and the highest valid speed.
+void check_doppler(double doppler_hz, double carrier_hz);
+
 class motion {
 public:
     // Throws std::invalid_argument: shifts beyond max_doppler_hz, no points, a standing stretch.

@@ -8,14 +8,15 @@
 
 #include "sample/counter_random.h"
 #include "sample/fast_math.h"
+#include "types/require.h"
 
 namespace wip::sample_model {
 
 noise::noise(double power, std::uint64_t seed, std::uint32_t purpose)
     : key_(derive_key(seed, purpose)), minus_power_(static_cast<float>(-power)) {
     if (!(power >= 0) || !std::isfinite(power))
-        throw std::invalid_argument("noise power " + std::to_string(power) +
-                                    ": valid is 0 or more, full scale = 1");
+        throw std::invalid_argument(
+            not_valid("noise power", text_of(power), "0 or more (full scale = 1)"));
 }
 
 // n <= block samples from `first` on.

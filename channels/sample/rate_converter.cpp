@@ -37,7 +37,8 @@ rate_map::rate_map(const exact_rate& in, const exact_rate& out) {
     for (const exact_rate& r : {in, out})
         if (r.clock <= 0 || r.divider <= 0 || r.parts <= -whole_parts / 2)
             throw std::invalid_argument(
-                "the input or output sample rate is zero or negative; valid: a positive rate");
+                "the input or output sample rate of the converter is zero or negative; valid: a "
+                "positive rate");
     numerator_ = static_cast<wide>(in.clock) * out.divider;
     denominator_ = static_cast<wide>(out.clock) * in.divider;
     const auto shorten = [this] {

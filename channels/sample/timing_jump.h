@@ -29,7 +29,7 @@ public:
         start_ = std::llround(c.start_delay_samples);
         if (step_ == 0 || (step_ < 0 ? start_ + step_ < 0 : start_ + step_ > max_))
             refuse("timing_jump samples", text_of(c.samples),
-                   "other than 0 and lead from start_delay_samples to 0 .. max_delay_samples");
+                   "other than 0, and leading from start_delay_samples to 0..max_delay_samples");
         history_.restart(0);
     }
     std::int64_t delay(std::int64_t n) const noexcept {

@@ -8,6 +8,7 @@
 
 #include "sample/floor_divide.h"
 #include "sample/snr_range.h"
+#include "types/require.h"
 
 namespace wip::sample_model {
 namespace {
@@ -31,12 +32,13 @@ float mean_db(float begin, float middle, float end) {
 
 trace_filter::trace_filter(const trace_config& config) : config_(config) {
     if (!config_.rows || config_.rows->empty())
-        throw std::invalid_argument("trace: it has no slots; valid: one or more");
+        throw std::invalid_argument("the SNR trace has no slots; valid: one or more");
     for (std::size_t t = 0; t < config_.rows->size(); ++t)
         for (const float v : (*config_.rows)[t])
             if (!(v >= lowest_snr_db && v <= highest_snr_db))
-                throw std::invalid_argument("trace: slot " + std::to_string(t) + ": " +
-                                            std::to_string(v) + " dB: valid is -60 to 80");
+                throw std::invalid_argument(
+                    not_valid("the SNR in slot " + std::to_string(t) + " of the trace",
+                              text_of(v) + " dB", "-60..80 dB"));
 }
 
 bin_gains_db trace_filter::limited(std::int64_t slot) const noexcept {

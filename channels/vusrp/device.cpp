@@ -21,6 +21,7 @@
 #include "air/medium_config.h"
 #include "sample/snr_range.h"
 #include "types/failure.h"
+#include "types/not_valid.h"
 #include "types/number_text.h"
 
 namespace wip::vusrp {
@@ -39,26 +40,26 @@ std::vector<std::shared_ptr<node_port>> open_ports(const uhd::device_addr_t& arg
         if (args.has_key("air")) {
             const std::string nodes = node_of(args);
             const auto refuse = [&nodes](const std::string& valid) {
-                throw bad_input("device argument node=" + nodes + ": valid " + valid);
+                throw bad_input(not_valid("device argument node", nodes, valid));
             };
             std::vector<std::shared_ptr<node_port>> ports;
             std::istringstream names(nodes + ":");
             for (std::string name; std::getline(names, name, ':');) {
                 if (ports.size() == channels)
-                    refuse("is one for each channel of the radio, at most " +
+                    refuse("one for each channel of the radio, at most " +
                            std::to_string(channels));
                 ports.push_back(node_port::attach(args["air"], name,
                                                   number_of(args, "connect_timeout", 1, 0, 3600)));
                 if (ports[0]->clock_parts() != ports.back()->clock_parts())
-                    refuse("are nodes with the same clock_offset");
+                    refuse("nodes with the same clock_offset");
             }
             return ports;
         }
         private_air_config c;
         const std::string clock = args.get("clock", "realtime");
         if (clock != "realtime" && clock != "lockstep")
-            throw uhd::value_error("device argument clock=" + clock +
-                                   ": valid is realtime or lockstep");
+            throw uhd::value_error(
+                not_valid("device argument clock", clock, "realtime or lockstep"));
         c.clock = clock == "lockstep" ? air::clock_kind::lockstep : air::clock_kind::realtime;
         c.speed = number_of(args, "speed", 1, 0.001, 100);
         c.noisy = args.has_key("noise_dbfs");
@@ -76,19 +77,19 @@ std::vector<std::shared_ptr<node_port>> open_ports(const uhd::device_addr_t& arg
 sample_format format_of(const uhd::stream_args_t& args, const radio_model& model, side s) {
     const auto f = parse_format(args.cpu_format);
     if (!f)
-        throw uhd::value_error("vusrp: cpu format '" + args.cpu_format +
-                               "': valid is fc32, fc64 or sc16");
+        throw uhd::value_error("vusrp: cpu format is '" + args.cpu_format +
+                               "'; valid: fc32, fc64 or sc16");
     if (!args.otw_format.empty() && args.otw_format != "sc16" && args.otw_format != "fc32") {
         if (!model.ideal())
             throw uhd::value_error(std::string("USRP ") + capital_name_of(s) +
                                    " cannot handle requested wire format: " + args.otw_format);
-        throw uhd::value_error("vusrp: over-the-wire format '" + args.otw_format +
-                               "': valid is sc16 (samples are not quantised)");
+        throw uhd::value_error("vusrp: over-the-wire format is '" + args.otw_format +
+                               "'; valid: sc16 (samples are not quantised)");
     }
     if (model.rate(s).hz() > fastest_stream + 1)
         throw uhd::runtime_error(std::string("vusrp: ") + name_of(s) + " rate " +
                                  std::to_string(model.rate(s).hz() / 1e6) +
-                                 " MS/s: the software USRP streams up to 25 MS/s");
+                                 " MS/s is too fast for the software USRP; valid: up to 25 MS/s");
     return *f;
 }
 
@@ -96,8 +97,8 @@ sample_format format_of(const uhd::stream_args_t& args, const radio_model& model
 fpga::error_policy policy_of(const uhd::stream_args_t& args, const radio_model& model) {
     const std::string policy = args.args.get("underflow_policy", "next_packet");
     if (policy != "next_packet" && policy != "next_burst")
-        throw uhd::value_error("vusrp: stream argument underflow_policy=" + policy +
-                               ": valid is next_packet or next_burst");
+        throw uhd::value_error("vusrp: stream argument underflow_policy is " + policy +
+                               "; valid: next_packet or next_burst");
     const bool burst = policy == "next_burst" && model.control().name == "b200";
     return burst ? fpga::error_policy::next_burst : fpga::error_policy::next_packet;
 }
@@ -244,19 +245,21 @@ std::vector<std::size_t> device::chosen(const uhd::stream_args_t& args, side s) 
         const channel& c = channels_[order[number]];
         const std::string what = "vusrp: channel " + std::to_string(number);
         if (!c.port)
-            throw uhd::runtime_error(what + " has no node of the medium; device argument node=" +
-                                     "A:B names one for each channel");
+            throw uhd::runtime_error(what +
+                                     " has no node of the medium; valid: device argument node=A:B, "
+                                     "which names one for each channel");
         if (s == side::receive ? !c.receive.expired() : !c.transmit.expired())
             throw uhd::runtime_error(
                 "vusrp: the " + std::string(s == side::receive ? "receiver" : "transmitter") +
                 (channels_.size() > 1 ? " of channel " + std::to_string(number) : "") +
                 " is streaming already");
         if (uhd::has(places, order[number]))
-            throw uhd::value_error(what + " twice: valid is each once in a stream");
+            throw uhd::value_error(what + " is in a stream twice; valid: each channel once");
         places.push_back(order[number]);
         if (model_.nominal_rate(s, places[0]) != model_.nominal_rate(s, places.back()))
-            throw uhd::value_error(what + " has another rate than the first of its stream: valid " +
-                                   "is the same");
+            throw uhd::value_error(what +
+                                   " has another rate than the first channel of its stream; "
+                                   "valid: the same rate");
     }
     model_.prepare_clock(s, places.size(), streaming(s) + places.size());
     return places;
@@ -375,7 +378,7 @@ void device::make_antennas(side s, std::size_t i, const side_properties& p) {
         .set_coercer([this, s, antennas](const std::string& a) {
             if (std::find(antennas.begin(), antennas.end(), a) != antennas.end()) return a;
             if (!model_.ideal()) throw uhd::value_error(model_.antenna_refusal(s, a));
-            throw uhd::value_error("vusrp: antenna '" + a + "': valid is " + antennas[0] +
+            throw uhd::value_error("vusrp: antenna is '" + a + "'; valid: " + antennas[0] +
                                    (antennas.size() > 1 ? " or " + antennas[1] : ""));
         })
         .set(antennas[0]);

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "types/not_valid.h"
 #include "yaml/place.h"
 
 namespace wip::vusrp {
@@ -200,8 +201,8 @@ const product& find_product(std::string_view name) {
         if (p.name == name) return p;
         names += (names.empty() ? "" : ", ") + p.name;
     }
-    throw std::invalid_argument("device argument product=" + std::string(name) + ": valid is " +
-                                names + ", or none (a radio without faults)");
+    throw std::invalid_argument(
+        not_valid("device argument product", name, names + ", or none (a radio without faults)"));
 }
 
 std::string filled_in(std::string text,

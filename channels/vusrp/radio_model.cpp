@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "types/number_text.h"
+#include "types/require.h"
 
 namespace wip::vusrp {
 namespace {
@@ -48,8 +49,8 @@ std::uint32_t device_seed(const uhd::device_addr_t& args) {
         return hash(args.get(args.has_key("air") ? "node" : "serial", "") + product);
     const auto seed = read_setting<std::uint32_t>(args["seed"]);
     if (!seed)
-        throw uhd::value_error("vusrp: device argument seed=" + args["seed"] +
-                               ": valid is a whole number from 0 to 4294967295");
+        throw uhd::value_error(not_valid("vusrp: device argument seed", args["seed"],
+                                         "a whole number from 0 to 4294967295"));
     return hash(std::to_string(*seed) + product);
 }
 
@@ -66,9 +67,8 @@ double number_of(const uhd::device_addr_t& args, const std::string& key, double 
     if (!args.has_key(key)) return fallback;
     const auto value = read_number<double>(args[key]);
     if (!value || *value < low || *value > high)
-        throw uhd::value_error("vusrp: device argument " + key + "=" + args[key] +
-                               ": valid is a number from " + std::to_string(low) + " to " +
-                               std::to_string(high));
+        throw uhd::value_error(not_valid("vusrp: device argument " + key, args[key],
+                                         "a number from " + text_of(low) + " to " + text_of(high)));
     return *value;
 }
 
@@ -131,13 +131,13 @@ void radio_model::read_control(const uhd::device_addr_t& args) {
     const std::string release = args.get("uhd", "4.9");
     const std::string control = args.get("control", kind_ ? kind_->control : "rfnoc_duc");
     if (control != "ideal" && control != "rfnoc" && control != "rfnoc_duc" && control != "b200")
-        throw uhd::value_error("vusrp: device argument control=" + control +
-                               ": valid is ideal, rfnoc, rfnoc_duc or b200");
+        throw uhd::value_error(not_valid("vusrp: device argument control", control,
+                                         "ideal, rfnoc, rfnoc_duc or b200"));
     try {
         control_ = &fpga::family_of_release(control, release);
     } catch (const std::invalid_argument&) {
-        throw uhd::value_error("vusrp: device argument uhd=" + release +
-                               ": valid is a release from 4.0 to 4.10");
+        throw uhd::value_error(
+            not_valid("vusrp: device argument uhd", release, "a release from 4.0 to 4.10"));
     }
     restarts_ = control == "ideal" || (release != "4.0" && release != "4.1");
     transmit_store_ = air::transmit_fifo_size / 2;

@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "types/not_valid.h"
 #include "types/number_text.h"
 #include "types/one_line.h"
 #include "yaml/walk.h"
@@ -50,8 +51,7 @@ public:
           key_(std::move(key)) {}
 
     [[noreturn]] void refuse(const std::string& valid) const {
-        yaml::refuse(file_ + ": " + (key_.empty() ? "file" : key_) + ": " + show(node_) +
-                     "; valid: " + valid);
+        yaml::refuse(file_ + ": " + not_valid(key_.empty() ? "file" : key_, show(node_), valid));
     }
     bool given() const { return node_.IsDefined() && !node_.IsNull(); }
     const YAML::Node& node() const { return node_; }

@@ -34,7 +34,9 @@ def channel(text: str) -> dict[str, Any]:
             found[key] = kinds[key](value)
         wip.transmit_channel(**found)
     except KeyError:
-        raise argparse.ArgumentTypeError(f"'{one}'; valid: {', '.join(kinds)} = VALUE") from None
+        raise argparse.ArgumentTypeError(
+            f"'{one}' is not valid; valid: {', '.join(kinds)} = VALUE"
+        ) from None
     except (ValueError, TypeError) as e:
         raise argparse.ArgumentTypeError(str(e)) from None
     return found

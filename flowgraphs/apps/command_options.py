@@ -26,9 +26,9 @@ def ranged(kind: Callable[[str], Any], low: float, high: float) -> Callable[[str
         try:
             value = kind(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+            raise argparse.ArgumentTypeError(f"'{text}' is not valid; valid: a number") from None
         if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{text} is outside {low} .. {high}")
+            raise argparse.ArgumentTypeError(f"'{text}' is not valid; valid: {low}..{high}")
         return value
 
     return parse
@@ -73,7 +73,7 @@ def slot_time(text: str) -> tuple[int, int, float]:
     except (ValueError, ZeroDivisionError) as e:
         raise argparse.ArgumentTypeError(str(e)) from None
     if slot < 0:
-        raise argparse.ArgumentTypeError(f"{text} is before device time 0")
+        raise argparse.ArgumentTypeError(f"'{text}' is before device time 0; valid: 0 or later")
     return time_of_slot(slot)
 
 

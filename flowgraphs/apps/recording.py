@@ -240,7 +240,9 @@ class Control(threading.Thread):
         if request["do"] == "start":
             base = str(request["file"])
             if not descriptors:
-                raise ValueError("no descriptors of the files were handed over")
+                raise ValueError(
+                    "no descriptors of the files were handed over; valid: one for each file"
+                )
             self.recording.start(
                 base,
                 int(request.get("begin_slot", -1)),
@@ -254,7 +256,7 @@ class Control(threading.Thread):
         if request["do"] == "stop":
             path, facts = self.recording.stop()
             return {"meta": path} | facts
-        raise ValueError(f"do: {request['do']!r}; valid: start, status, stop")
+        raise ValueError(f"do is {request['do']!r}; valid: start, status, stop")
 
 
 def recording_of(

@@ -89,7 +89,7 @@ def transmit_power(radio: Any, dbm: float) -> None:
     powers = radio.get_power_range(0)
     lowest, highest = powers.start() + CARRIER_DBFS, powers.stop() + CARRIER_DBFS
     if not lowest <= dbm <= highest:
-        bad_input(f"--tx-power: {dbm:g}; valid is {lowest:g} to {highest:g} dBm with this radio")
+        bad_input(f"--tx-power is {dbm:g}; valid with this radio: {lowest:g}..{highest:g} dBm")
     radio.set_power_reference(dbm - CARRIER_DBFS, 0)
     tell(carrier_dbm=radio.get_power_reference(0) + CARRIER_DBFS, gain_db=radio.get_gain(0))
 
@@ -103,12 +103,12 @@ def radio_rate(radio: Any) -> tuple[int, int]:
         return SAMPLE_RATE, 1
     divider -= divider % 2 if divider > 1 else 0
     if divider < 1:
-        bad_input(f"radio: its clock is {clock} Hz; needed is {SAMPLE_RATE} Hz or more")
+        bad_input(f"radio: its clock is {clock} Hz; valid: {SAMPLE_RATE} Hz or more")
     radio.set_samp_rate(clock / divider)
     rate = radio.get_samp_rate()
     if abs(rate - clock / divider) > 1:
         bad_input(
-            f"radio: sample rate is {rate:.0f}; needed is {SAMPLE_RATE}, or {clock}/{divider} of"
+            f"radio: its sample rate is {rate:.0f}; valid: {SAMPLE_RATE}, or {clock}/{divider} of"
             " its clock"
         )
     return clock, divider

@@ -69,7 +69,7 @@ std::optional<std::vector<cf32>> heard_once(fading_radio& transmitter, fading_ra
         const auto got = receiver.receive(piece);
         using what = fading_radio::received;
         if (got.what == what::nothing && ++silent > 30)
-            throw machine_error("the receiver delivers no samples");
+            throw machine_error("the receiver of the radio delivers no samples");
         if (got.what == what::samples && got.time < begin) continue;  // of the start before
         const tick next = begin + static_cast<tick>(all.size());
         if (got.what == what::lost || (got.what == what::samples && got.time != next))

@@ -27,13 +27,12 @@ void check_shared(const config::settings& s, const std::vector<radio_config>& ra
             if (a.arguments != b.arguments) continue;
             const std::string node = "nodes." + a.node;
             if (a.channel == b.channel)
-                throw s.refuse(node + name::nodes_channel,
-                               "not valid; expected another one than that of " + b.node +
-                                   ", which has the same radio");
+                throw s.not_valid(node + name::nodes_channel, "another one than that of " + b.node +
+                                                                  ", which has the same radio");
             if (a.clock_source != b.clock_source || a.time_source != b.time_source)
-                throw s.refuse(node + name::nodes_clock_source,
-                               "not valid; expected that of " + b.node +
-                                   ", which has the same radio, and its time_source");
+                throw s.not_valid(
+                    node + name::nodes_clock_source,
+                    "that of " + b.node + ", which has the same radio, and its time_source");
         }
 }
 
@@ -46,10 +45,9 @@ void check_common(const config::settings& s, const std::vector<radio_config>& ra
         for (const auto& [key, value] : {std::pair{name::nodes_clock_source, r.clock_source},
                                          {name::nodes_time_source, r.time_source}})
             if (value == "internal")
-                throw s.refuse(
-                    "nodes." + r.node + key,
-                    "not valid; expected external or gpsdo: it is one of several radios, "
-                    "which need a common reference and pulse");
+                throw s.not_valid("nodes." + r.node + key,
+                                  "external or gpsdo: it is one of several radios, "
+                                  "which need a common reference and pulse");
     }
 }
 
@@ -66,23 +64,24 @@ fader_config translate(const config::settings& s, const air::read_trace_fn& read
     fader_config c;
     air::read_mix(s, v.air, {v.nodes.begin(), v.nodes.end()}, v.paths, c.setup.mix, read_trace);
     if (c.setup.mix.paths.empty())
-        throw s.refuse("paths: expected at least one, for example [{from: base, to: terminal}]");
+        throw s.refuse(
+            "paths is empty; valid: one or more, for example [{from: base, to: terminal}]");
     for (const auto& node : v.nodes) c.radios.push_back(radio_from(node));
     for (std::size_t i = 0; i < v.nodes.size(); ++i)
         for (const auto& one : c.setup.mix.nodes[i].impairments)
             if (std::holds_alternative<sample_model::clock_offset_config>(one) ||
                 std::holds_alternative<sample_model::gap_config>(one))
-                throw s.refuse(v.nodes[i].at + name::nodes_impairments,
-                               "not valid; expected none of clock_offset and gap, which a fader "
-                               "cannot make: its radios have one clock, and its delay is constant");
+                throw s.not_valid(
+                    v.nodes[i].at + name::nodes_impairments,
+                    "none of clock_offset and gap, which a fader "
+                    "cannot make: its radios have one clock, and its delay is constant");
     check_shared(s, c.radios);
     check_common(s, c.radios);
     c.setup.chunk = v.fader.piece_samples;
     c.setup.delay = v.fader.delay_samples;
     if (c.setup.delay < 2 * c.setup.chunk)
-        throw s.refuse(name::fader_delay_samples,
-                       "not valid; expected at least twice fader.piece_samples, " +
-                           std::to_string(2 * c.setup.chunk));
+        throw s.not_valid(name::fader_delay_samples, "at least twice fader.piece_samples, " +
+                                                         std::to_string(2 * c.setup.chunk));
     c.name = v.air.name;
     c.control = v.air.control;
     c.user = v.air.user;

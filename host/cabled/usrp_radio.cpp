@@ -32,7 +32,7 @@ uhd::time_spec_t to_time(tick t) { return uhd::time_spec_t::from_ticks(t, sample
 tick to_tick(const uhd::time_spec_t& t) { return t.to_ticks(sample_rate); }
 
 [[noreturn]] void refuse(const radio_config& c, const std::string& why) {
-    throw bad_input("nodes." + c.node + ".radio = '" + c.arguments + "': " + why);
+    throw bad_input("nodes." + c.node + ".radio is '" + c.arguments + "': " + why);
 }
 
 void need_channel(const radio_config& c, std::size_t there, const char* what) {
@@ -44,7 +44,7 @@ void need_channel(const radio_config& c, std::size_t there, const char* what) {
 void need_rate(const radio_config& c, double got) {
     if (std::abs(got - sample_rate) > rate_tolerance_hz)
         refuse(c, "it gives " + std::to_string(got) +
-                      " samples/s; expected 7680000 exactly (another master_clock_rate?)");
+                      " samples/s; valid: 7680000 exactly (another master_clock_rate?)");
 }
 
 // UHD takes the nearest gain that a radio has, without a word.
@@ -64,7 +64,7 @@ void need_clock_for_two(uhd::usrp::multi_usrp& device, const radio_config& c) {
         device.get_master_clock_rate() < highest_hz + 1)
         return;
     refuse(c, "its master clock is " + std::to_string(device.get_master_clock_rate()) +
-                  " Hz; expected at most 30720000 for two channels (master_clock_rate=30.72e6)");
+                  " Hz; valid: up to 30720000 for two channels (master_clock_rate=30.72e6)");
 }
 
 // External and gpsdo references: until they are there.
@@ -84,7 +84,7 @@ uhd::usrp::multi_usrp::sptr open(const radio_config& c) try {
     auto device = uhd::usrp::multi_usrp::make(uhd::device_addr_t(c.arguments));
     if (device->get_num_mboards() != 1)
         refuse(c, "it is " + std::to_string(device->get_num_mboards()) +
-                      " devices; expected one, a node for each");
+                      " devices; valid: one, a node for each");
     if (device->get_clock_source(0) != c.clock_source) device->set_clock_source(c.clock_source);
     if (device->get_time_source(0) != c.time_source) device->set_time_source(c.time_source);
     wait_for_reference(*device, c);

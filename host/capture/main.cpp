@@ -17,6 +17,7 @@
 #include "runtime/process.h"
 #include "runtime/telemetry_reader.h"
 #include "types/failure.h"
+#include "types/not_valid.h"
 
 namespace {
 
@@ -207,7 +208,7 @@ void summarise(const std::string& name, const std::string& why, const wip::captu
 void give_up_root(const std::string& user) {
     if (user.empty() || ::geteuid() != 0) return;
     const auto account = host::find_account(user);
-    if (!account) throw bad_input("--user " + user + ": there is no such user");
+    if (!account) throw bad_input(not_valid("--user", user, "an account of this computer"));
     int signal = 0;  // of the parent's death; lost with the user
     prctl(PR_GET_PDEATHSIG, &signal);
     const pid_t parent = ::getppid();

@@ -23,6 +23,7 @@
 #include "trace/confined_trace.h"
 #include "trace/trace_file.h"
 #include "types/db.h"
+#include "types/failure.h"
 #include "types/file_text.h"
 
 namespace {
@@ -137,7 +138,7 @@ int write(write_config c) {
     const std::size_t width = c.predicted ? 2 * nof_bins : nof_bins;
     std::vector<float> rows(width * trace::chunk_slots);
     std::vector<trace_row> snr, predicted;
-    for (std::size_t kept = 0;;) {
+    for (std::size_t kept = 0, read = 0;;) {
         const std::size_t got =
             std::fread(rows.data() + kept, sizeof(float), rows.size() - kept, stdin) + kept;
         const std::size_t whole = got / width;
@@ -151,11 +152,14 @@ int write(write_config c) {
                             nof_bins, predicted[t].begin());
         }
         out.append(snr, predicted);
+        read += whole;
         kept = got - whole * width;
         if (got < rows.size()) {
-            if (kept > 0 || std::ferror(stdin))
-                throw std::invalid_argument(
-                    "standard input ends within a row of SNRs; valid: whole rows");
+            if (std::ferror(stdin)) throw machine_error("standard input cannot be read", errno);
+            if (kept > 0)
+                throw std::invalid_argument("standard input ends after " + std::to_string(kept) +
+                                            " of " + std::to_string(width) + " values of row " +
+                                            std::to_string(read + 1) + "; valid: whole rows");
             break;
         }
     }

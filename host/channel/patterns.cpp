@@ -126,7 +126,8 @@ pattern_sizes mahimahi(const pattern_config& c) {
     });
     if (opportunities == 0)
         throw std::invalid_argument(c.trace +
-                                    ": the trace carries less than one packet of 1500 bytes");
+                                    ": the trace carries less than one packet of 1500 bytes; "
+                                    "valid: a longer trace, or more bins");
     // mm-link begins again after the last line, so the last line tells the period: an outage at the
     // end is in the file only if an opportunity ends it.
     if (last_ms < period_ms) {
@@ -209,7 +210,7 @@ pattern_sizes write_patterns(const pattern_config& c) {
     check_range("--packet-bytes", c.packet_bytes, 1, 65535);
     if (c.kind == "mahimahi") return mahimahi(c);
     if (c.kind == "kaunet") return kaunet(c);
-    throw std::invalid_argument("--kind " + c.kind + ": valid is mahimahi or kaunet");
+    throw std::invalid_argument(not_valid("--kind", c.kind, "mahimahi or kaunet"));
 }
 
 }  // namespace wip::channel_program

@@ -77,8 +77,8 @@ function choose_subcommand(   word, valid_words) {
     valid_words = inside[path]
     gsub(/ /, ", ", valid_words)
     if (word == "-h" || word == "--help" || word == "help" || (first >= ARGC && bare[path] == "help")) print_help()
-    if (first >= ARGC) refuse(path " without a command: valid is " valid_words)
-    refuse(path " " word ": valid is " valid_words)
+    if (first >= ARGC) refuse(path " is without a command; valid: " valid_words)
+    refuse("command of " path " is '" word "'; valid: " valid_words)
 }
 
 # has_word(LIST, TEXT): the list has its words between "|".

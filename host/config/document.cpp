@@ -9,6 +9,7 @@
 
 #include "config/schema.h"
 #include "types/file_text.h"
+#include "types/not_valid.h"
 #include "yaml/walk.h"
 #include "yaml/written.h"
 
@@ -80,9 +81,10 @@ struct walker {
     }
     [[noreturn]] static void refuse(const std::string& where, const std::string& path,
                                     const YAML::Node& found, const std::string& valid) {
-        throw error(where + ": " + shown(path) + " = " +
-                    (found.IsScalar() ? shown(found.Scalar()) : yaml::show(found)) +
-                    ": not valid; expected " + valid);
+        throw error(where + ": " +
+                    wip::not_valid(shown(path),
+                                   found.IsScalar() ? shown(found.Scalar()) : yaml::show(found),
+                                   valid));
     }
 };
 
@@ -106,8 +108,9 @@ void settings::merge_yaml(const std::string& document, const std::string& origin
         },
         [&](const YAML::Node& root) {
             if (!root.IsMap() && !root.IsNull())
-                throw error(origin + ": not a YAML mapping of keys (found " +
-                            (root.IsScalar() ? "a single value" : yaml::show(root)) + ")");
+                throw error(origin + ": the file is " +
+                            (root.IsScalar() ? "a single value" : yaml::show(root)) +
+                            "; valid: a mapping of keys to values");
             found.walk(root, "", "");
         });
     settings merged = *this;
@@ -115,16 +118,18 @@ void settings::merge_yaml(const std::string& document, const std::string& origin
         if (runtime_only && std::ranges::none_of(*table_, [&](const key& k) {
                 return k.runtime && k.path.starts_with(e.name + ".*.");
             }))
-            throw error(e.origin + ": " + shown(e.path) + ": cannot change in a running process");
+            throw error(e.origin + ": " + shown(e.path) +
+                        " cannot change in a running process; valid: set it before the start");
     for (const auto& e : found.entries) merged.add_entry(e.name, e.path, e.origin);
     for (const auto& f : found.values) {
         const key& k = declared(f.path, f.origin);
         if (runtime_only && !k.runtime)
-            throw error(f.origin + ": " + shown(f.path) + ": cannot change in a running process");
+            throw error(f.origin + ": " + shown(f.path) +
+                        " cannot change in a running process; valid: set it before the start");
         const bool tree = k.type == kind::tree && f.node.IsDefined() && !f.node.IsScalar();
         if (!f.node.IsScalar() && !tree)
-            throw error(f.origin + ": " + shown(f.path) + " = " + yaml::show(f.node) +
-                        ": not valid; expected " + valid_values(k));
+            throw error(f.origin + ": " +
+                        wip::not_valid(shown(f.path), yaml::show(f.node), valid_values(k)));
         merged.put(f.path, tree ? YAML::Dump(f.node) : f.node.Scalar(), f.origin);
     }
     *this = std::move(merged);
@@ -135,7 +140,7 @@ void settings::merge_file(const std::string& path) { merge_yaml(file_text(path),
 void settings::merge_assignment(const std::string& assignment) {
     const auto equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0)
-        throw error("--set " + shown(assignment) + ": expected key.path=value");
+        throw error(wip::not_valid("--set", shown(assignment), "KEY=VALUE, such as link.bins=10"));
     const std::string path = assignment.substr(0, equals);
     put(path, assignment.substr(equals + 1), "--set");
 }

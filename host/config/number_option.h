@@ -28,7 +28,7 @@ CLI::Validator number_in(Number low = std::numeric_limits<Number>::lowest(),
         [low, high](std::string& text) -> std::string {
             const auto value = read_number<Number>(text);
             if (!value || *value < low || *value > high)
-                return text + ": valid is a" +
+                return "'" + text + "' is not valid; valid: a" +
                        (std::is_integral_v<Number> ? " whole number " : " number ") +
                        plain_text(low) + " to " + plain_text(high);
             text = plain_text(*value);

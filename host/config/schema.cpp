@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "config/item_list.h"
+#include "types/not_valid.h"
 #include "types/number_text.h"
 
 namespace wip::config {
@@ -182,6 +183,11 @@ std::string valid_values(const key& k) {
     return rule;
 }
 
+// A text that is empty would leave the sentence without its value.
+static std::string shown_value(const std::string& value) {
+    return value.empty() ? "(nothing)" : shown(value);
+}
+
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
     std::string best;
     std::size_t best_distance = std::max<std::size_t>(2, word.size() / 4) + 1;
@@ -236,7 +242,7 @@ const key& settings::declared(const std::string& path, const std::string& origin
             last_words.push_back(k.path.substr(0, d));
     }
     throw error(origin + ": " + shown(path) +
-                ": unknown key; valid keys: " + join(nearby.empty() ? last_words : nearby));
+                ": unknown key; valid: " + join(nearby.empty() ? last_words : nearby));
 }
 
 void settings::put(const std::string& path, const std::string& value, const std::string& origin) {
@@ -254,9 +260,7 @@ void settings::put(const std::string& path, const std::string& value, const std:
                                  : !is_one_line(value) ? "one line of UTF-8 text"
                                  : k.check             ? k.check(value)
                                                        : valid_values(k);
-        std::string message = origin + ": " + shown(path) + " = " +
-                              (value.empty() ? "(nothing)" : shown(value)) +
-                              ": not valid; expected " + rule;
+        std::string message = origin + ": " + wip::not_valid(shown(path), shown_value(value), rule);
         if (k.type == kind::choice)
             if (const auto hint = did_you_mean(value, k.choices); !hint.empty())
                 message += "; did you mean " + hint + "?";
@@ -297,13 +301,13 @@ void settings::replace(const std::string& path, const std::string& value) {
 void settings::finish() const {
     for (const auto& k : *table_)
         if (k.required && !is_pattern(k.path) && !values_.contains(k.path))
-            throw refuse(k.path + ": missing; expected " + valid_values(k));
+            throw refuse(k.path + " is missing; valid: " + valid_values(k));
     for (const auto& [name, paths] : entries_)
         for (const auto& path : paths)
             for (const auto& [k, own] : keys_of(name, path))
                 if (k->required && !values_.contains(own))
                     throw error(values_.at(path).origin + ": " + shown(own) +
-                                ": missing; expected " + k->doc);
+                                " is missing; valid: " + k->doc);
 }
 
 const std::string& settings::text(const std::string& path) const {
@@ -341,9 +345,14 @@ const std::vector<std::string>& settings::entries(const std::string& name) const
     return found == entries_.end() ? none : found->second;
 }
 
+error settings::not_valid(const std::string& path, const std::string& valid) const {
+    const auto& s = values_.at(path);
+    return error(s.origin + ": " + wip::not_valid(shown(path), shown_value(s.text), valid));
+}
+
 error settings::refuse(const std::string& path, const std::string& why) const {
     const auto& s = values_.at(path);
-    return error(s.origin + ": " + shown(path) + " = " + shown(s.text) + ": " + why);
+    return error(s.origin + ": " + shown(path) + " is " + shown_value(s.text) + ": " + why);
 }
 
 error settings::refuse(const std::string& why) const { return error(file_ + ": " + why); }
@@ -369,10 +378,10 @@ std::string settings::misfit(const std::vector<std::string>& theirs) const {
 void settings::check_station(const std::string& path, std::string_view station) const {
     const std::string& live = declared(path, "configure").live;
     if (live.find(station) != std::string::npos) return;
-    throw refuse(
-        path, std::string("it is not set here; valid: at ") + (live == "base" ? "the base station"
-                                                               : live == "terminal" ? "the terminal"
-                                                                                    : live));
+    throw refuse(path, std::string("it does not take effect here; valid: at ") +
+                           (live == "base"       ? "the base station"
+                            : live == "terminal" ? "the terminal"
+                                                 : live));
 }
 
 std::vector<std::string> settings::changed_from(const settings& other) const {

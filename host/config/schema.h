@@ -116,7 +116,10 @@ public:
     // NAME.base, NAME.terminal, or NAME[0], NAME[1], ...: what stands in the place of NAME.* or
     // NAME[], in the order of the file.
     const std::vector<std::string>& entries(const std::string& name) const;
-    // An error about a valid value that does not fit others: place, key, value, then `why`.
+    // The error of a value: its place, then types/not_valid.h.
+    error not_valid(const std::string& path, const std::string& valid) const;
+    // The same of a value that does not fit others: place, key, value, then `why`, which ends with
+    // what is valid.
     error refuse(const std::string& path, const std::string& why) const;
     error refuse(const std::string& why) const;  // the file, or all of it
 

@@ -107,12 +107,15 @@ void cell_process::check(const config::settings& wanted, const emulator_config& 
         std::string valid;
         for (const auto& n : names) valid += (valid.empty() ? "" : ", ") + n;
         if (std::ranges::find(names, made.channel.model) == names.end())
-            throw wanted.refuse(key, "not valid in a running cell; valid: " + valid);
+            throw wanted.refuse(key, "a running cell reads no files; valid: " + valid);
     }
     if (source && trace && made.channel.model.ends_with(".h5"))
-        throw wanted.refuse(key, "the channel is a trace, which has its own");
+        throw wanted.refuse(key, "the channel is a trace, which has its own; valid: none");
     if (key == name::link_retransmission_delay_ms && trace && !config.channel.prediction_nmse)
-        throw wanted.refuse(key, "the trace's predictions are for the delay at the start");
+        throw wanted.refuse(key,
+                            "the trace's predictions are for the delay at the start; valid: " +
+                                std::to_string(config.cell.cell.link.retransmission_delay_slots) +
+                                " slots, as then");
 }
 
 // Applies all changes, or none if it throws: everything that can be refused is made before anything

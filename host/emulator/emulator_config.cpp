@@ -15,6 +15,7 @@
 #include "config/endpoint.h"
 #include "config/settings_table.h"
 #include "settings/configuration.h"
+#include "types/require.h"
 
 namespace wip::emulator {
 namespace {
@@ -53,12 +54,13 @@ std::string nth_address6(const std::string& address, int n) {
 interface_config nth(interface_config c, int n, const config::settings& s) {
     if (n == 1) return c;
     if (c.network_namespace.empty())
-        throw s.refuse(name::terminals, "several terminals need terminal.namespace");
+        throw s.not_valid(name::terminals, "1 without terminal.namespace");
     c.network_namespace += std::to_string(n);
     const auto dot = c.tun.address.rfind('.'), slash = c.tun.address.rfind('/');
     const int last = dot == std::string::npos ? 255 : std::atoi(c.tun.address.c_str() + dot + 1);
     if (last + n - 1 > 254)
-        throw s.refuse(name::terminal_address, "no IPv4 address with room for the other terminals");
+        throw s.not_valid(name::terminal_address,
+                          "an IPv4 address after which there is room for the other terminals");
     c.tun.address = c.tun.address.substr(0, dot + 1) + std::to_string(last + n - 1) +
                     c.tun.address.substr(slash);
     if (!c.tun.address6.empty()) c.tun.address6 = nth_address6(c.tun.address6, n);
@@ -89,8 +91,8 @@ void wlan_from(const config::settings& s, const config::wlan_settings& v, emulat
     c.wlan.errors_down = v.errors_of != way::up;
     c.wlan.errors_station = v.errors_station;
     if (c.wlan.errors_station > cell.stations)
-        throw s.refuse(name::wlan_errors_station,
-                       "valid: 0 (all), or one of the terminals=" + std::to_string(cell.stations));
+        throw s.not_valid(name::wlan_errors_station,
+                          "0 (all), or 1.." + std::to_string(cell.stations) + " (terminals)");
     errors.from_s = v.errors_from_s;
     errors.for_s = v.errors_for_s;
     errors.burst = v.burst;
@@ -124,8 +126,7 @@ std::int64_t nanoseconds(double ms) { return std::llround(ms * 1e6); }
 // FROM,LENGTH,FROM,LENGTH,... in seconds.
 std::vector<umts::episode> episodes_from(const config::settings& s, const char* key,
                                          const std::vector<double>& given) {
-    if (given.size() % 2 != 0)
-        throw s.refuse(key, "valid: pairs, from when and how long, in seconds");
+    if (given.size() % 2 != 0) throw s.not_valid(key, "pairs, from when and how long, in seconds");
     std::vector<umts::episode> all;
     for (std::size_t i = 0; i < given.size(); i += 2)
         all.push_back({nanoseconds(given[i] * 1e3), nanoseconds(given[i + 1] * 1e3)});
@@ -136,7 +137,7 @@ umts::block_error_config errors_from(const config::settings& s, const char* trac
                                      const std::vector<int>& trace, umts::error_model model,
                                      double burst, double p12, double p22) {
     if (!trace.empty() && std::ranges::all_of(trace, [](int n) { return n == 0; }))
-        throw s.refuse(trace_key, "valid: one run of more than 0 blocks at least");
+        throw s.not_valid(trace_key, "runs of blocks, at least one of them more than 0");
     return {model, rate, burst, p12, p22, trace};
 }
 
@@ -179,8 +180,8 @@ umts::bearer_profile profile_from(const config::settings& s, const config::umts_
     if (v.radio_ms) {
         const double most = profile.one_way_ms - 1.5 * profile.tti_ms;
         if (*v.radio_ms > most && most >= 0)
-            throw s.refuse(name::umts_radio_ms, "valid: 0.." + std::to_string(most) +
-                                                    " ms (umts.one_way_ms less 1.5 TTI)");
+            throw s.not_valid(name::umts_radio_ms,
+                              "0.." + text_of(most) + " ms (umts.one_way_ms less 1.5 TTI)");
         profile.radio_ms = *v.radio_ms;
     }
     if (v.pdu_octets != 0) profile.block_down = v.pdu_octets;
@@ -249,7 +250,7 @@ umts::bearer_config bearer_from(const config::settings& s,
     try {
         b.check();
     } catch (const std::invalid_argument& e) {
-        throw s.refuse("umts." + std::string(e.what()));
+        throw s.refuse(e.what());
     }
     return b;
 }
@@ -268,9 +269,9 @@ umts::cell_config umts_cell_from(const config::settings& s,
     for (std::string name; std::getline(names, name, ',');) {
         const auto at = std::ranges::find(umts::class_names, name);
         if (at == umts::class_names.end())
-            throw s.refuse(config::name::umts_classes,
-                           "valid, separated by commas: conversational, streaming, interactive, "
-                           "background");
+            throw s.not_valid(config::name::umts_classes,
+                              "conversational, streaming, interactive and background, separated "
+                              "by commas");
         c.classes.push_back(static_cast<umts::traffic_class>(at - umts::class_names.begin()));
     }
     return c;
@@ -425,11 +426,11 @@ emulator_config translate(config::settings& s) {
         c.terminals.push_back(nth(interface_from(v.terminal, v.tun.mtu), n, s));
     if (c.server.tun.mtu < 1280 && (has_ipv6(c.server.tun) || has_ipv6(c.terminals[0].tun)))
         throw s.refuse(name::tun_mtu,
-                       "IPv6 (server.address6, terminal.address6) needs at least "
-                       "1280 bytes");
+                       "IPv6 (server.address6, terminal.address6) needs more; valid: 1280 bytes "
+                       "and more");
     if (c.server.network_namespace == c.terminals[0].network_namespace &&
         c.server.tun.name == c.terminals[0].tun.name)
-        throw s.refuse(name::terminal_tun, "the same interface as server.tun, in one namespace");
+        throw s.not_valid(name::terminal_tun, "another interface than server.tun in one namespace");
 
     auto& cell = c.cell;
     cell.seed = v.seed;

@@ -235,7 +235,7 @@ std::string_view emulator_process::name_of(station s) {
 config::error emulator_process::no_such_setting(const config::settings& wanted,
                                                 const std::string& key) {
     return wanted.refuse(key, "a link of kind " + wanted.text(config::name::link_kind) +
-                                  " has no such live setting");
+                                  " has no such live setting; valid: those of its own link");
 }
 
 }  // namespace wip::emulator

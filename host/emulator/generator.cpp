@@ -59,7 +59,9 @@ private:
 }  // namespace
 
 void generate(const emulator_config& config, const generator_config& g, std::ostream& out) {
-    if (config.kind != link_kind::ofdm) throw config::error("--generate: of link.kind ofdm only");
+    if (config.kind != link_kind::ofdm)
+        throw config::error(
+            "--generate is given with link.kind = umts or wlan; valid: with link.kind = ofdm");
     cell_path path(config);
     path.load_rules(config);
     emulated_cell& cell = path.cell;

@@ -23,15 +23,16 @@ snr_source recorded(const channel_config& c, const std::string& user, std::uint6
     snr_source s;
     if (!c.prediction_nmse) {
         if (!played->has_prediction())
-            throw config::error("channel.prediction_nmse = trace: " + c.model +
+            throw config::error("channel.prediction_nmse is trace: " + c.model +
                                 " holds no predictions; valid: 0..0.5");
         // The base station plans horizon_slots ahead; a prediction of fewer slots was made too
         // late.
         const int held = read.horizon_slots.value_or(0);
         if (held < horizon_slots)
-            throw config::error("channel.prediction_nmse = trace: " + c.model + " was predicted " +
-                                std::to_string(held) + " slots ahead, the loop takes " +
-                                std::to_string(horizon_slots));
+            throw config::error("channel.prediction_nmse is trace: " + c.model + " was predicted " +
+                                std::to_string(held) + " slots ahead, and the loop takes " +
+                                std::to_string(horizon_slots) +
+                                "; valid: a trace that was predicted as far ahead, or 0..0.5");
         s.prediction = std::make_unique<bin_model::recorded_prediction>(*played);
     } else if (*c.prediction_nmse == 0) {
         s.prediction = std::make_unique<bin_model::perfect_prediction>(*played);
@@ -50,11 +51,12 @@ std::vector<snr_source> make_sources(const emulator_config& config) {
     const int users = config.cell.cell.users;
     const bool is_trace = c.model.ends_with(".h5");
     if (users > 1 && is_trace)
-        throw config::error("channel.model = " + c.model + ": a trace is of one terminal, not of " +
-                            std::to_string(users));
+        throw config::error("channel.model is " + c.model +
+                            ": a trace is of one terminal, not of " + std::to_string(users) +
+                            "; valid: a channel definition, or terminals = 1");
     if (!c.prediction_nmse && !is_trace && c.model != "static" && c.model != "awgn")
         throw config::error(
-            "channel.prediction_nmse = trace: the channel is no trace; valid: 0..0.5");
+            "channel.prediction_nmse is trace: the channel is no trace; valid: 0..0.5");
     try {
         if (!is_trace) return cell_model::make_sources(c, config.cell);
         std::vector<snr_source> sources;
@@ -64,7 +66,7 @@ std::vector<snr_source> make_sources(const emulator_config& config) {
     } catch (const trace::error& e) {
         throw config::error(e.what());
     } catch (const std::invalid_argument& e) {
-        throw config::error("channel.model = " + c.model + ": " + e.what());
+        throw config::error("channel.model is " + c.model + ": " + e.what());
     }
 }
 

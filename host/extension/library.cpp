@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "extension/trusted_file.h"
+#include "types/not_valid.h"
 
 namespace wip::extension {
 namespace {
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr const char* entry_point = "openwip_extension";
 
 bad_input refusal(const std::string& key, const std::string& value, const std::string& why) {
-    return bad_input(key + " = " + value + ": " + why);
+    return bad_input(key + " is " + value + ": " + why);
 }
 
 // The folder of the file with this code: the program, or the library of blocks.
@@ -45,7 +46,7 @@ std::string python_library() {
 
 void check_file(const std::string& key, const std::string& value) {
     const auto name = read_extension_name(value);
-    if (!name) throw refusal(key, value, "valid: " + std::string(valid_extension));
+    if (!name) throw bad_input(not_valid(key, value, valid_extension));
     if (const auto why = why_not_loaded(name->file); !why.empty()) throw refusal(key, value, why);
     if (name->python && python_library().empty())
         throw refusal(key, value,
@@ -70,7 +71,9 @@ library::library(const std::string& key, const std::string& value) : key_(key), 
         throw refuse(file + " has no function " + entry_point +
                      "(); valid: a library made with openwip/extension.h");
     table_ = ask();
-    if (table_ == nullptr) throw refuse(std::string(entry_point) + "() returned no table");
+    if (table_ == nullptr)
+        throw refuse(std::string(entry_point) +
+                     "() returned no table; valid: a library made with openwip/extension.h");
     if (table_->abi != OPENWIP_EXTENSION_ABI || table_->size != sizeof(openwip_extension_table))
         throw refuse(file + " was made for version " + std::to_string(table_->abi) +
                      " of openwip/extension.h with a table of " + std::to_string(table_->size) +

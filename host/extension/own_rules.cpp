@@ -24,9 +24,10 @@ void rule::take(void* made, free_function free, const openwip_error& why) {
     object_ = {made, free};
 }
 
-void rule::lacks(const char* kind) const {
-    throw library_.refuse(std::string("the library has no ") + kind +
-                          "; valid: one whose table has its functions");
+void rule::lacks(const char* kind, const char* functions) const {
+    throw library_.refuse(
+        std::string("the table that openwip_extension() returns has not all functions of ") + kind +
+        "; valid: a library with " + functions + " (docs/how-to/extend.md)");
 }
 
 bad_input rule::refuse(const std::string& where, const std::string& why) const {
@@ -46,7 +47,7 @@ own_scheduler::own_scheduler(const std::string& key, const std::string& value,
     const auto& t = library_.table();
     if (t.scheduler_make == nullptr || t.scheduler_share_bins == nullptr ||
         t.scheduler_free == nullptr)
-        lacks("scheduler");
+        lacks("a scheduler", "scheduler_make, scheduler_share_bins and scheduler_free");
     openwip_error why{};
     take(t.scheduler_make(library_.argument(), &cell, &why), t.scheduler_free, why);
 }
@@ -80,7 +81,8 @@ own_adaptation::own_adaptation(const std::string& key, const std::string& value,
     const auto& t = library_.table();
     if (t.adaptation_make == nullptr || t.adaptation_choose_modulation == nullptr ||
         t.adaptation_free == nullptr)
-        lacks("adaptation rule");
+        lacks("an adaptation rule",
+              "adaptation_make, adaptation_choose_modulation and adaptation_free");
     openwip_error why{};
     take(t.adaptation_make(library_.argument(), &cell, &why), t.adaptation_free, why);
 }
@@ -102,7 +104,8 @@ own_predictor::own_predictor(const std::string& key, const std::string& value, i
     const auto& t = library_.table();
     if (t.predictor_make == nullptr || t.predictor_update == nullptr ||
         t.predictor_reset == nullptr || t.predictor_free == nullptr)
-        lacks("predictor");
+        lacks("a predictor",
+              "predictor_make, predictor_update, predictor_reset and predictor_free");
     openwip_error why{};
     take(t.predictor_make(library_.argument(), horizon, &why), t.predictor_free, why);
 }

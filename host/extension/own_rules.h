@@ -46,7 +46,7 @@ protected:
     // `kind`: "scheduler", ...; null `made`: `why` says why.
     void take(void* made, free_function free, const openwip_error& why);
     // The library has no such functions.
-    [[noreturn]] void lacks(const char* kind) const;
+    [[noreturn]] void lacks(const char* kind, const char* functions) const;
     // Calls it with (object, decision, reason) and measures. `where` begins what is said.
     template <class Function, class Decision, class Where>
     void call(Function function, Decision& decision, const Where& where) {

@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include "types/not_valid.h"
+
 namespace wip::flow {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr double no_limit = 1e300;
 [[noreturn]] void refuse(const std::string& place, const json& value, const std::string& valid) {
     std::string text = value.dump();
     if (text.size() > 60) text = text.substr(0, 57) + "...";
-    throw std::invalid_argument(place + " is " + text + "; valid: " + valid);
+    throw std::invalid_argument(not_valid(place, text, valid));
 }
 
 std::string names_of(const json& members) {
@@ -77,7 +79,7 @@ void schema_check::object(json& value, const json& rule, const std::string& plac
     if (rule.contains("required"))
         for (const std::string name : rule.at("required"))
             if (!value.contains(name))
-                throw std::invalid_argument(inside(place, name) + " is missing");
+                throw std::invalid_argument(inside(place, name) + " is missing in the plan");
     for (const auto& [name, member] : known.items()) {
         const json whole = rule_of(member);
         if (whole.contains("default") && !value.contains(name)) value[name] = whole.at("default");

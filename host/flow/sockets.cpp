@@ -14,6 +14,7 @@
 
 #include "flow/tell.h"
 #include "types/failure.h"
+#include "types/not_valid.h"
 
 namespace wip::flow {
 namespace {
@@ -67,7 +68,8 @@ struct sockaddr_in place(const plan& p, int side, int flow) {
     a.sin_family = AF_INET;
     a.sin_port = htons(static_cast<std::uint16_t>(p.port + flow));
     if (::inet_pton(AF_INET, text.substr(0, text.find('/')).c_str(), &a.sin_addr) != 1)
-        throw bad_input(text + " is not an IPv4 address");
+        throw bad_input(
+            not_valid("address of side " + std::to_string(side), text, "an IPv4 address"));
     return a;
 }
 

@@ -26,7 +26,7 @@ void teller::write_line(const nlohmann::json& line) const {
     const std::string text = text_of(line) + "\n";
     const bool whole = text.size() <= longest_line &&
                        ::write(out_, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    if (!whole) throw machine_error("a line of the result could not be written");
+    if (!whole) throw machine_error("a line of the result cannot be written to standard output");
 }
 
 void teller::say(nlohmann::json what) const {

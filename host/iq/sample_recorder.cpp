@@ -22,7 +22,7 @@ constexpr std::array<std::uint8_t, 8> reports_magic{'O', 'W', 'S', 'L', 'O', 'T'
 
 int create(const std::string& name) {
     const int fd = ::open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) throw bad_input(name + ": " + std::strerror(errno));
+    if (fd < 0) throw bad_input(name + ": cannot be written: " + std::strerror(errno));
     return fd;
 }
 

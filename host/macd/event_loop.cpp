@@ -288,7 +288,7 @@ bool event_loop::configure(const std::string& yaml) {
     if (changed.empty()) return false;
     for (const auto& key : changed)
         if (config_.replay && !key.starts_with("telemetry."))
-            throw next.refuse(key, "a recording is played, as it was recorded");
+            throw next.refuse(key, "a recording is played, as it was recorded; valid: no change");
     station_->reconfigure(next, changed);
     telemetry_.set_rates(translate(next).telemetry);
     const slot from = station_->next_slot();

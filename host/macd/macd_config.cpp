@@ -30,7 +30,7 @@ int lead_from(const config::settings& s, const config::macd_link_settings& link,
     if (fader != 0 && delay < lead + feedback_slots + fader)
         throw s.refuse(name::link_retransmission_delay_ms,
                        "with link.fader_slots = " + std::to_string(fader) + " and a lead of " +
-                           std::to_string(lead) + " at least " +
+                           std::to_string(lead) + " slots it is too short; valid: at least " +
                            std::to_string(lead + feedback_slots + fader) + " slots");
     return lead;
 }
@@ -40,10 +40,12 @@ void check_keys(const config::settings& s, const config::endpoints_settings& end
     const bool keys = !endpoints.uplink_keys.empty(), tcp = endpoints.uplink.starts_with("tcp://");
     if (!keys && tcp)
         throw s.refuse(name::endpoints_uplink_keys,
-                       "over TCP keys are needed; valid: a folder of ./openwip keys");
+                       "an uplink over TCP needs keys; valid: a folder of ./openwip keys");
     if (keys && !tcp)
-        throw s.refuse(name::endpoints_uplink_keys,
-                       "for an uplink over TCP only; valid: empty with " + endpoints.uplink);
+        throw s.refuse(
+            name::endpoints_uplink_keys,
+            "keys are for an uplink over TCP only; valid: empty with endpoints.uplink = " +
+                endpoints.uplink);
 }
 
 }  // namespace
@@ -72,8 +74,8 @@ macd_config translate(config::settings& s) {
     c.name = v.name;
     if (v.link.profile != config::link_profile_choice::radio)
         throw s.refuse(name::link_profile,
-                       "not possible on a radio: its error detection is ideal and leaves no room "
-                       "for a CRC; expected radio");
+                       "its error detection is ideal and leaves no room for the CRC of a radio; "
+                       "valid: radio");
     c.link = link_from(v.link, v.seed);
     if (c.role == station_role_kind::base) c.rules = {v.link.scheduler, v.link.adaptation};
     c.transmit_lead_slots = lead_from(s, v.link, c.link.retransmission_delay_slots);
@@ -90,8 +92,9 @@ macd_config translate(config::settings& s) {
     c.tun.txqueuelen = v.tun.txqueuelen;
     c.tun.address6 = address6_of(v.tun.address6);
     if (has_ipv6(c.tun) && c.tun.mtu < 1280)
-        throw s.refuse(name::tun_mtu,
-                       "IPv6 (tun.address6, or tun.address) needs at least 1280 bytes");
+        throw s.refuse(
+            name::tun_mtu,
+            "IPv6 (tun.address6, or tun.address) needs more; valid: 1280 bytes and more");
 
     c.slot_link_endpoint = v.endpoints.slot_link;
     c.uplink_endpoint = v.endpoints.uplink;
@@ -104,7 +107,7 @@ macd_config translate(config::settings& s) {
     for (const auto& a : endpoint_keys)
         for (const auto& b : endpoint_keys)
             if (&a < &b && place_of(s.text(a)) == place_of(s.text(b)))
-                throw s.refuse(b, "the same as " + a);
+                throw s.not_valid(b, "another endpoint than that of " + a);
     c.telemetry = v.telemetry;
     c.replay = v.replay;
     c.peer_may_leave = v.peer_may_leave;

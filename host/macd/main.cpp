@@ -27,7 +27,7 @@ void check_reachable(const std::string& endpoint, const std::string& user) {
     if (path.empty() || slash == std::string::npos) return;
     const std::string folder = path.substr(0, slash + 1);
     if (::access(folder.c_str(), X_OK) != 0)
-        throw bad_input("endpoints.uplink = " + endpoint + ": user " + user + " cannot enter " +
+        throw bad_input("endpoints.uplink is " + endpoint + ": user " + user + " cannot enter " +
                         folder + ": " + strerror(errno));
 }
 

@@ -276,10 +276,10 @@ void terminal_station::reconfigure(config::settings& next,
     };
     const bool new_predictor = has_changed(config::name::phy_predictor);
     if (new_predictor && read_extension_name(wanted.predictor))
-        throw next.refuse(config::name::phy_predictor,
-                          "code of your own is loaded at the start of a run; valid in a running "
-                          "cell: " +
-                              built_in_predictors());
+        throw next.refuse(
+            config::name::phy_predictor,
+            "own code is loaded at the start of a run only; valid in a running cell: " +
+                built_in_predictors());
     uplink_.reconfigure(wanted.uplink);
     if (has_changed(config::name::link_combining))
         receiver_.settings().set_combining(wanted.link.combining);

@@ -50,15 +50,15 @@ void read_nodes(const config::settings& s, const std::vector<config::nodes_entry
                 mix::mix_config& c) {
     for (const auto& node : nodes) {
         if (const auto valid = check_name(node.name); !valid.empty())
-            throw s.refuse(node.at, "not valid; expected node names of " + valid);
+            throw s.not_valid(node.at, "node names of " + valid);
         c.nodes.push_back(
             {node.name, node.noise_dbfs,
              read_impairments(s, node.at + name::nodes_impairments, node.impairments, true),
              node.transmit_dbfs});
     }
     if (c.nodes.empty() || c.nodes.size() > max_nodes)
-        throw s.refuse("nodes: expected 1 to " + std::to_string(max_nodes) +
-                       " of them, for example base: {}");
+        throw s.refuse("nodes has " + std::to_string(c.nodes.size()) + "; valid: 1.." +
+                       std::to_string(max_nodes) + " of them, for example base: {}");
 }
 
 std::size_t node_of(const config::settings& s, const std::string& path, const std::string& node,
@@ -68,7 +68,7 @@ std::size_t node_of(const config::settings& s, const std::string& path, const st
         if (c.nodes[i].name == node) return i;
         names += (i == 0 ? "" : ", ") + c.nodes[i].name;
     }
-    throw s.refuse(path, "not valid; expected one of " + names);
+    throw s.not_valid(path, "one of " + names);
 }
 
 // The SNR of a bin whose gain is 1.
@@ -77,9 +77,9 @@ double unit_snr_db(const config::settings& s, const config::paths_entry& v, cons
     const mix::node_config& receiver = c.nodes[path.to];
     if (v.trace_snr_db) return *v.trace_snr_db;
     if (!receiver.noise_dbfs)
-        throw s.refuse(v.at + name::paths_channel,
-                       "not valid; expected trace_snr_db beside a trace, or "
-                       "noise_dbfs of its receiver, which its SNR refers to");
+        throw s.not_valid(v.at + name::paths_channel,
+                          "trace_snr_db beside a trace, or "
+                          "noise_dbfs of its receiver, which its SNR refers to");
     return (level_at_unit_gain(c.nodes[path.from], path) - dbfs(*receiver.noise_dbfs)).value;
 }
 
@@ -89,12 +89,9 @@ void read_trace_of(const config::settings& s, const config::paths_entry& v, path
                                      {name::paths_doppler_hz, v.doppler_hz},
                                      {name::paths_speed_kmh, v.speed_kmh},
                                      {name::paths_carrier_hz, v.carrier_hz}})
-        if (given)
-            throw s.refuse(v.at + key,
-                           "not valid; expected none beside a trace, which has its own");
+        if (given) throw s.not_valid(v.at + key, "none beside a trace, which has its own");
     if (path.request.shadowing.on)
-        throw s.refuse(v.at + name::paths_shadowing,
-                       "not valid; expected off with a trace, which has its own");
+        throw s.not_valid(v.at + name::paths_shadowing, "off with a trace, which has its own");
     const double unit = unit_snr_db(s, v, path, c);
     try {
         if (!traces.read)
@@ -102,7 +99,7 @@ void read_trace_of(const config::settings& s, const config::paths_entry& v, path
         path.trace = {traces.read(path.request.model, traces.user), unit};
         const sample_model::trace_filter checked(*path.trace);
     } catch (const std::exception& e) {
-        throw s.refuse(v.at + name::paths_channel, std::string("not valid (") + e.what() + ")");
+        throw s.refuse(v.at + name::paths_channel, e.what());
     }
 }
 
@@ -112,9 +109,9 @@ void read_path(const config::settings& s, const config::paths_entry& v, mix::mix
     path.from = node_of(s, v.at + name::paths_from, v.from, c);
     for (const auto& one : c.nodes[path.from].impairments)
         if (std::holds_alternative<sample_model::clock_offset_config>(one))
-            throw s.refuse(v.at + name::paths_from,
-                           "not valid; expected a node without a clock of its own, which only "
-                           "receives");
+            throw s.not_valid(v.at + name::paths_from,
+                              "a node without a clock of its own, which only "
+                              "receives");
     path.to = node_of(s, v.at + name::paths_to, v.to, c);
     path.gain_db = v.gain_db;
     path.delay_samples = v.delay_samples;
@@ -127,7 +124,8 @@ void read_path(const config::settings& s, const config::paths_entry& v, mix::mix
                     .carrier_hz = v.carrier_hz,
                     .shadowing = shadowing_from(v.shadowing)};
     if (path.request.doppler_hz && path.request.speed_kmh)
-        throw s.refuse(v.at + name::paths_speed_kmh, "not valid; expected none beside doppler_hz");
+        throw s.not_valid(v.at + name::paths_speed_kmh,
+                          "none beside doppler_hz, which says the same");
     if (is_trace(path.request.model))
         read_trace_of(s, v, path, c, traces);
     else if (!path.request.model.empty())
@@ -135,7 +133,7 @@ void read_path(const config::settings& s, const config::paths_entry& v, mix::mix
             path.channel = realise(path.request, path.user, c.seed);
         } catch (const std::invalid_argument& e) {
             throw s.refuse(v.at + name::paths_channel,
-                           "not valid; expected " + channel_models() + " (" + e.what() + ")");
+                           std::string(e.what()) + "; valid: " + channel_models());
         }
     path.frequency_shift_hz = v.frequency_shift_hz;
     path.impairments = read_impairments(s, v.at + name::paths_impairments, v.impairments, false);
@@ -166,8 +164,8 @@ void check_delays(const config::settings& s, const config::medium_configuration&
         const std::int64_t all = memory + longest + c.paths[i].delay_samples;
         if (all > most)
             throw s.refuse((memory > longest ? v.paths[i].at : receiver) + name::paths_impairments,
-                           "not valid (" + std::to_string(all) +
-                               " samples from transmitter to receiver); expected at most " +
+                           std::to_string(all) +
+                               " samples from transmitter to receiver are too many; valid: up to " +
                                std::to_string(most) + " in all");
     }
 }

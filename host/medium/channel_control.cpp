@@ -67,15 +67,16 @@ channel_control::addressed channel_control::paths_of(const config::settings& ask
     const auto& named = asked.entries("paths");
     if (some.empty() && named.empty()) return found;
     if (elsewhere_) {
-        const std::string why = "cannot change in a running medium: the channel is elsewhere";
+        const std::string why =
+            "cannot change in this medium, whose channel is in a fader; valid: set it there";
         if (!some.empty()) throw asked.refuse(some, why);
-        throw config::error("configure: " + named[0] + ": " + why);
+        throw config::error("configure: " + named[0] + " " + why);
     }
     if (!some.empty()) {
         if (names_.size() != 1)
             throw asked.refuse(some, "cannot change in a medium of " +
                                          std::to_string(names_.size()) +
-                                         " paths without the name of one; expected paths.NAME." +
+                                         " paths without the name of one; valid: paths.NAME." +
                                          some + ", NAME one of: " + all_names());
         found.emplace_back(0, "");
     }
@@ -83,11 +84,11 @@ channel_control::addressed channel_control::paths_of(const config::settings& ask
         const auto at =
             std::find(names_.begin(), names_.end(), entry.substr(std::strlen("paths.")));
         if (at == names_.end())
-            throw config::error("configure: " + entry +
-                                ": there is no such path; expected one of: " + all_names());
+            throw config::error("configure: there is no path " + entry + "; valid: " + all_names());
         if (!found.empty() && found[0].second.empty())
-            throw config::error("configure: " + entry +
-                                ": given twice, it is that of channel, too");
+            throw config::error(
+                "configure: " + entry +
+                " is given beside channel, which is the same path; valid: one of the two");
         found.emplace_back(at - names_.begin(), entry + ".");
     }
     return found;
@@ -107,7 +108,8 @@ mix::mixer_change channel_control::change_of(const config::settings& asked, std:
                                          {name::channel_shadowing, wanted.shadowing.has_value()},
                                          {name::channel_user, wanted.user.has_value()}})
             if (given)
-                throw asked.refuse(prefix + key, "the channel is a trace, which has its own");
+                throw asked.refuse(prefix + key,
+                                   "the channel is a trace, which has its own; valid: none");
     if (wanted.user) next.user = static_cast<std::uint32_t>(*wanted.user);
     if (wanted.shadowing) next.channel.shadowing = shadowing_from(*wanted.shadowing);
     if (wanted.speed_kmh) {
@@ -116,8 +118,9 @@ mix::mixer_change channel_control::change_of(const config::settings& asked, std:
     }
     if (wanted.snr_db) {
         if (!before.snr_db)
-            throw asked.refuse(prefix + name::channel_snr_db,
-                               "not valid; the receiver has no noise");
+            throw asked.refuse(
+                prefix + name::channel_snr_db,
+                "the receiver of this path has no noise (nodes.NAME.noise_dbfs); valid: none");
         next.snr_db = wanted.snr_db;
     }
     if (wanted.blackout) {
@@ -145,7 +148,7 @@ mix::mixer_change channel_control::change_of(const config::settings& asked, std:
             p.channel = realise(next.channel, next.user, config_.seed);
             c.channel = mix::mixer::prepare(p, path, config_.seed);
         } catch (const std::invalid_argument& e) {
-            throw config::error("configure: " + prefix + "channel: model '" + next.channel.model +
+            throw config::error("configure: " + prefix + "channel.model is '" + next.channel.model +
                                 "': " + e.what());
         }
     }
@@ -172,8 +175,9 @@ void channel_control::same_receiver(const addressed& paths, const config::settin
             const std::size_t receiver = config_.paths[path].to;
             const auto [first, fresh] = asked_at.try_emplace({receiver, key}, prefix + key);
             if (!fresh)
-                throw asked.refuse(prefix + key, "not valid; expected one of it and " +
-                                                     first->second + ", which have one receiver");
+                throw asked.refuse(prefix + key, "with " + first->second +
+                                                     ", which has the same receiver; valid: one of "
+                                                     "the two");
             for (std::size_t i = 0; i < next.size(); ++i) {
                 if (i == path || config_.paths[i].to != receiver) continue;
                 if (key == name::channel_snr_db)
@@ -204,7 +208,9 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
     same_receiver(paths, asked, next);
     if (changes.empty()) return std::nullopt;
     const auto from = change_(std::move(changes));
-    if (!from) throw config::error("configure: the medium is not running; nothing changed");
+    if (!from)
+        throw config::error(
+            "configure: the medium is not running yet, and nothing changed; valid: once it runs");
     for (std::size_t i = 0; i < next.size(); ++i)
         if (const auto d = dark.find(config_.paths[i].to); d != dark.end())
             next[i].blackout_end = d->second == never ? never : *from + d->second;

@@ -70,7 +70,9 @@ struct answering {
         if (request.what_case() == Request::kStop) on_stop(host::reason_of(request));
         if (request.what_case() == Request::kConfigureYaml) {
             if (fader && !of_fader)
-                throw peer_error("what has the channel does not answer; nothing changed");
+                throw peer_error(
+                    "the fader, which has the channel, does not answer, and nothing changed; "
+                    "valid: while it runs");
             if (of_fader)
                 reply.set_effective_slot(of_fader->effective_slot());
             else

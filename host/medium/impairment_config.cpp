@@ -5,6 +5,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "types/require.h"
+
 namespace wip::air {
 namespace {
 
@@ -82,17 +84,19 @@ std::string fault(const impairment& i, const impairment_config& c, bool receiver
     if (const auto* clock = std::get_if<clock_offset_config>(&c)) {
         if (receiver) {  // of its own: needs no store, drifts for ever
             if (i.fields.contains("start_delay_samples") || i.fields.contains("max_delay_samples"))
-                return "expected ppm and nothing else at a receiver";
-            return clock->ppm >= -100 && clock->ppm <= 100 ? ""
-                                                           : "ppm: expected a number -100..100";
+                return "it has fields of a path; valid at a receiver: ppm, and nothing else";
+            return clock->ppm >= -100 && clock->ppm <= 100
+                       ? ""
+                       : not_valid("ppm", text_of(clock->ppm), "-100..100");
         }
         if (clock->max_delay_samples > longest_delay_samples)
-            return "max_delay_samples: expected 16 to 65536 on a path (a receiver's clock drifts "
-                   "for ever)";
+            return not_valid("max_delay_samples", text_of(clock->max_delay_samples),
+                             "16..65536 on a path (a receiver's clock drifts for ever)");
     }
     if (const auto* jump = std::get_if<timing_jump_config>(&c);
         jump != nullptr && jump->max_delay_samples > longest_delay_samples)
-        return "max_delay_samples: expected 0 to 65536 in the medium";
+        return not_valid("max_delay_samples", text_of(jump->max_delay_samples),
+                         "0..65536 in the medium");
     try {  // made once for its checks
         stage_chain({c}, stage_context{});
     } catch (const std::invalid_argument& e) {
@@ -113,7 +117,8 @@ std::vector<impairment_config> read_impairments(const config::settings& s, const
         all.push_back(kinds().at(i.kind)(i));
         clocks += std::holds_alternative<clock_offset_config>(all.back());
         std::string why = fault(i, all.back(), receiver);
-        if (why.empty() && receiver && clocks > 1) why = "expected one clock for a receiver";
+        if (why.empty() && receiver && clocks > 1)
+            why = "it is the second clock of this receiver; valid: one";
         if (!why.empty()) throw s.refuse(path, place + ": " + why);
     }
     return all;

@@ -61,7 +61,8 @@ observer_config translate(config::settings& s) {
     c.cpu_processes = v.cpu.processes;
     c.air_every_ms = v.air.every_ms;
     for (const auto* e : {config::name::slots, config::name::medium})
-        if (s.text(e) == v.telemetry) throw s.refuse(e, "the same endpoint as telemetry");
+        if (s.text(e) == v.telemetry)
+            throw s.not_valid(e, "another endpoint than that of telemetry");
     return c;
 }
 

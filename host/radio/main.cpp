@@ -214,7 +214,9 @@ int main(int argc, char** argv) {
     try {
         radio = open(w.arguments);
     } catch (const uhd::key_error&) {
-        return fail("no radio answers to '" + w.arguments + "'", exit_bad_input);
+        return fail("no radio answers to --radio '" + w.arguments +
+                        "'; valid: device arguments of a radio that uhd_find_devices lists",
+                    exit_bad_input);
     } catch (const std::exception& e) {
         return fail(e.what(), exit_bad_input);
     }

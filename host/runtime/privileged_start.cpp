@@ -10,7 +10,7 @@ namespace {
 std::optional<account> known(const config::settings& settings, const std::string& user) {
     if (user.empty()) return std::nullopt;
     const auto found = find_account(user);
-    if (!found) throw settings.refuse("user", "there is no such user");
+    if (!found) throw settings.not_valid("user", "an account of this computer");
     return found;
 }
 

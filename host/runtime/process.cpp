@@ -27,7 +27,7 @@ int make_signal_descriptor() {
     sigprocmask(SIG_BLOCK, &set, nullptr);
     signal(SIGPIPE, SIG_IGN);
     const int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (fd < 0) fail("signalfd");
+    if (fd < 0) fail("cannot take signals as a descriptor (signalfd)");
     return fd;
 }
 

@@ -57,7 +57,7 @@ void telemetry_file::publish(topic t, slot now, int user) {
 
 void telemetry_file::flush() {
     if (error_ == 0 && std::fflush(file_.get()) != 0) error_ = errno;
-    if (error_ != 0) throw machine_error("telemetry of the run", error_);
+    if (error_ != 0) throw machine_error("the telemetry of the run cannot be written", error_);
 }
 
 }  // namespace wip::host

@@ -59,7 +59,8 @@ void allow_descriptors(const proxy_config& c) {
     const std::size_t others = 2 * c.ports.size() * (backlog + 1) + c.ports.size() + 32;
     const rlim_t needed = 2 * static_cast<std::size_t>(c.connections) + others;
     rlimit now{};
-    if (::getrlimit(RLIMIT_NOFILE, &now) != 0) fail("RLIMIT_NOFILE");
+    if (::getrlimit(RLIMIT_NOFILE, &now) != 0)
+        fail("cannot read the limit of descriptors (RLIMIT_NOFILE)");
     if (now.rlim_cur >= needed) return;
     const rlimit more{.rlim_cur = needed, .rlim_max = std::max(needed, now.rlim_max)};
     if (::setrlimit(RLIMIT_NOFILE, &more) == 0) return;
@@ -88,7 +89,7 @@ bool set_buffers(int fd, const proxy_config& c) {
 void ask_kernel(const proxy_config& c) {
     allow_descriptors(c);
     const descriptor s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!s.valid() || !set_buffers(s.get(), c)) fail("socket");
+    if (!s.valid() || !set_buffers(s.get(), c)) fail("cannot make a socket with these buffers");
     const std::size_t asked = c.buffer_bytes >> 10;
     for (const auto& [option, name] : {std::pair(SO_RCVBUF, "rmem"), {SO_SNDBUF, "wmem"}})
         if (const auto kb = granted(s.get(), option) >> 10; kb < asked)
@@ -98,14 +99,14 @@ void ask_kernel(const proxy_config& c) {
 }
 
 proxy::proxy(const proxy_config& config) : config_(config), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-    if (!epoll_.valid()) fail("epoll");
+    if (!epoll_.valid()) fail("cannot watch sockets (epoll)");
     if (config.ports.empty() || config.connections < 1 || config.buffer_bytes < 1)
         throw std::invalid_argument(
-            "split: ports, connections or buffer is 0; valid: one or more of each");
+            "split_tcp: there are no ports, connections or buffers; valid: one or more of each");
     ask_kernel(config);
     if (config.connect_namespace >= 0) {
         home_ = descriptor(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
-        if (!home_.valid()) fail("its own namespace");
+        if (!home_.valid()) fail("cannot open its own namespace");
     }
     listen();
 }
@@ -124,18 +125,19 @@ bool proxy::set_limits(int fd) const {
 void proxy::listen() {
     for (const std::uint16_t port : config_.ports) {
         descriptor s(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-        if (!s.valid()) fail("socket");
+        if (!s.valid()) fail("cannot make a socket");
         // The accepted sockets inherit these limits.
-        if (!set_limits(s.get())) fail("options of a socket");
+        if (!set_limits(s.get())) fail("cannot set the options of a listening socket");
         sockaddr_in here{};
         here.sin_family = AF_INET;
         here.sin_port = htons(port);
         if (::bind(s.get(), as_any(here), sizeof here) != 0 || ::listen(s.get(), backlog) != 0)
-            fail("port " + std::to_string(port));
+            fail("cannot listen at port " + std::to_string(port));
         epoll_event e{};
         e.events = EPOLLIN;
         e.data.u64 = static_cast<std::uint64_t>(s.get());
-        if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, s.get(), &e) != 0) fail("epoll");
+        if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, s.get(), &e) != 0)
+            fail("cannot watch port " + std::to_string(port) + " (epoll)");
         listeners_.push_back(std::move(s));
     }
 }
@@ -239,7 +241,7 @@ descriptor proxy::socket_there() const {
     if (config_.connect_namespace < 0) return make();
     if (::setns(config_.connect_namespace, CLONE_NEWNET) != 0) return {};
     descriptor s = make();
-    if (::setns(home_.get(), CLONE_NEWNET) != 0) fail("back from a namespace");
+    if (::setns(home_.get(), CLONE_NEWNET) != 0) fail("cannot go back to its own namespace");
     return s;
 }
 

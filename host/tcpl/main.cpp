@@ -116,7 +116,9 @@ private:
         host::stop_reason stop;
         const auto answer = [&](const Request& request, Reply& reply) {
             if (request.what_case() == Request::kConfigureYaml)
-                throw config::error("configure: nothing here changes in a running path");
+                throw config::error(
+                    "configure: nothing changes in a running path; valid: other settings at its "
+                    "start");
             if (request.has_reset_counters()) latest_ns = 0;
             if (request.what_case() == Request::kStop) stop = host::reason_of(request);
             fill(*reply.mutable_path());

@@ -38,8 +38,8 @@ tcpl_config translate(config::settings& s) {
     c.receiver = end_from(v.receiver, v.mtu);
     if (c.sender.network_namespace == c.receiver.network_namespace &&
         c.sender.tun.name == c.receiver.tun.name)
-        throw s.refuse(config::name::receiver_tun,
-                       "the same interface as sender.tun, in one namespace");
+        throw s.not_valid(config::name::receiver_tun,
+                          "another interface than sender.tun in one namespace");
     auto& line = c.path.forward;
     line.rate_kbps = v.line.rate_kbps;
     line.delay_ms = v.line.delay_ms;
@@ -56,7 +56,7 @@ tcpl_config translate(config::settings& s) {
     try {
         line.check();
     } catch (const std::invalid_argument& e) {
-        throw config::error(std::string("line.") + e.what());
+        throw config::error(std::string("configuration: ") + e.what());
     }
     return c;
 }

@@ -83,7 +83,7 @@ int sealed_copy(const std::string& file) {
     if (::fstat(from.get(), &info) != 0) fail_with_errno(file);
     // More would not fit the child; and a file may be long and take no room.
     if (info.st_size > static_cast<off_t>(data_limit))
-        fail(file, "has " + std::to_string(info.st_size) + " bytes: valid is up to " +
+        fail(file, "has " + std::to_string(info.st_size) + " bytes; valid: up to " +
                        std::to_string(data_limit));
     const int to = ::memfd_create("trace", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (to < 0) fail_with_errno(file);
@@ -286,7 +286,10 @@ public:
         std::optional<os::account> account;
         if (::geteuid() == 0) {
             account = os::find_account(user);
-            if (!account) fail(file_, "user " + user + ": there is no such user");
+            if (!account)
+                fail(file_,
+                     "user is " + user +
+                         ", which is no user of this computer; valid: the account of a login name");
         }
         int ends[2];
         if (::pipe2(ends, O_CLOEXEC) != 0) fail_with_errno(file_);
@@ -379,7 +382,7 @@ confined_trace read_confined(const std::string& file, const std::string& user,
     const std::int64_t most = has_predictions ? most_played_slots / 2 : most_played_slots;
     if (h.slots > most)
         fail(file, "has " + std::to_string(h.slots) + " slots" +
-                       (has_predictions ? " with predictions" : "") + ": valid is 1 to " +
+                       (has_predictions ? " with predictions" : "") + "; valid: 1.." +
                        std::to_string(most) + ", as it is played from memory");
     confined_trace t;
     t.snr_db.reserve(static_cast<std::size_t>(h.slots));

@@ -7,6 +7,7 @@
 
 #include "trace/hdf5_handle.h"
 #include "trace/trace_file.h"
+#include "types/not_valid.h"
 
 namespace wip::trace {
 
@@ -49,7 +50,7 @@ struct reader::impl {
         if (!a) fail("attribute " + key + " cannot be read");
         const hdf5_handle space(H5Aget_space(a), H5Sclose);
         if (H5Sget_simple_extent_npoints(space) != 1)
-            fail("attribute " + key + ": valid is one value");
+            fail("attribute " + key + " has not one value; valid: one value");
         return a;
     }
     template <class T>
@@ -58,7 +59,8 @@ struct reader::impl {
         const hdf5_handle type(H5Aget_type(a), H5Tclose);
         const H5T_class_t kind = H5Tget_class(type);
         if (kind != H5T_INTEGER && (integer || kind != H5T_FLOAT))
-            fail("attribute " + key + (integer ? ": valid is an integer" : ": valid is a number"));
+            fail("attribute " + key +
+                 " is of another type; valid: " + (integer ? "an integer" : "a number"));
         T v{};
         if (H5Aread(a, memory_type, &v) < 0) fail("attribute " + key + " cannot be read");
         return v;
@@ -68,17 +70,19 @@ struct reader::impl {
     }
     double real(hid_t where, const std::string& key) const {
         const double v = number<double>(where, key, H5T_NATIVE_DOUBLE, false);
-        if (!std::isfinite(v)) fail("attribute " + key + ": valid is a finite number");
+        if (!std::isfinite(v))
+            fail(not_valid("attribute " + key, std::to_string(v), "a finite number"));
         return v;
     }
     std::string text(hid_t where, const std::string& key) const {
         const hdf5_handle a = attribute(where, key);
         const hdf5_handle type(H5Aget_type(a), H5Tclose);
-        if (H5Tget_class(type) != H5T_STRING) fail("attribute " + key + ": valid is a text");
+        if (H5Tget_class(type) != H5T_STRING)
+            fail("attribute " + key + " is of another type; valid: a text");
         const auto too_long = [&](std::size_t length) {
             if (length > longest_text)
                 fail("attribute " + key + " has " + std::to_string(length) +
-                     " characters: valid is up to " + std::to_string(longest_text));
+                     " characters; valid: up to " + std::to_string(longest_text));
         };
         if (H5Tis_variable_str(type) > 0) {
             char* read = nullptr;
@@ -98,7 +102,8 @@ struct reader::impl {
     }
     void expect(const std::string& key, std::int64_t valid) const {
         const std::int64_t v = integer(file, key);
-        if (v != valid) fail(key + " " + std::to_string(v) + ": valid is " + std::to_string(valid));
+        if (v != valid)
+            fail(not_valid("attribute " + key, std::to_string(v), std::to_string(valid)));
     }
 
     // Everything that is read is in this file, and can be decompressed.
@@ -107,11 +112,11 @@ struct reader::impl {
         if (!created) fail("dataset " + key + " cannot be opened");
         if (H5Pget_layout(created) == H5D_VIRTUAL)
             fail("dataset " + key +
-                 " is a virtual one, whose rows are in other files: valid is a dataset of this "
+                 " is a virtual one, whose rows are in other files; valid: a dataset of this "
                  "file");
         if (H5Pget_external_count(created) > 0)
             fail("dataset " + key +
-                 " has its rows in another file (external storage): valid is a dataset of this "
+                 " has its rows in another file (external storage); valid: a dataset of this "
                  "file");
         const int filters = H5Pget_nfilters(created);
         for (unsigned i = 0; filters > 0 && i < static_cast<unsigned>(filters); ++i) {
@@ -123,7 +128,7 @@ struct reader::impl {
             if (std::ranges::find(known_filters, filter) == known_filters.end() ||
                 H5Zfilter_avail(filter) <= 0)
                 fail("dataset " + key + " is stored with the filter " + std::to_string(filter) +
-                     " (" + filter_name + "): valid are deflate, shuffle, fletcher32 and szip");
+                     " (" + filter_name + "); valid: deflate, shuffle, fletcher32 and szip");
         }
     }
 
@@ -138,19 +143,20 @@ struct reader::impl {
         data = {H5Dopen2(file, key, access), H5Dclose};
         if (followed)
             fail(std::string("dataset ") + key +
-                 " is a link to another file: valid is a dataset of this file");
+                 " is a link to another file; valid: a dataset of this file");
         if (!data) fail(std::string("dataset ") + key + " cannot be opened");
         check_storage(key, data);
         const hdf5_handle type(H5Dget_type(data), H5Tclose), space(H5Dget_space(data), H5Sclose);
         if (H5Tget_class(type) != H5T_FLOAT || H5Tget_size(type) != 4)
-            fail(std::string("dataset ") + key + ": valid are 32-bit floating-point numbers");
+            fail(std::string("dataset ") + key +
+                 " is of another type; valid: 32-bit floating-point numbers");
         hsize_t size[2] = {0, 0};
         if (H5Sget_simple_extent_ndims(space) != 2 ||
             H5Sget_simple_extent_dims(space, size, nullptr) != 2 || size[1] != nof_bins)
-            fail(std::string("dataset ") + key + ": valid is slots x 25 bins");
+            fail(std::string("dataset ") + key + " has another shape; valid: slots x 25 bins");
         if (size[0] < 1 || size[0] > static_cast<hsize_t>(max_slots))
             fail(std::string("dataset ") + key + " has " + std::to_string(size[0]) +
-                 " slots: valid is 1 to " + std::to_string(max_slots));
+                 " slots; valid: 1.." + std::to_string(max_slots));
         return static_cast<std::int64_t>(size[0]);
     }
 
@@ -169,7 +175,7 @@ struct reader::impl {
                     !(v >= bin_model::lowest_snr_db && v <= bin_model::highest_snr_db))
                     fail(std::string(key) + " of slot " +
                          std::to_string(first + static_cast<std::int64_t>(t)) + ", bin " +
-                         std::to_string(b) + ": " + std::to_string(v) + " dB: valid is -60 to 80");
+                         std::to_string(b) + " is " + std::to_string(v) + " dB; valid: -60..80 dB");
     }
 };
 
@@ -193,7 +199,7 @@ void reader::read_head() {
     impl& r = *impl_;
     if (!r.file) r.fail("cannot be opened: the file is truncated or damaged");
     if (H5Aexists(r.file, "format") <= 0 || r.text(r.file, "format") != format_name)
-        r.fail("attribute format: valid is " + std::string(format_name));
+        r.fail("attribute format is missing or another one; valid: " + std::string(format_name));
     r.expect("version", format_version);
     r.expect("slots_per_second", slots_per_second);
     r.expect("bins", nof_bins);
@@ -208,16 +214,17 @@ void reader::read_head() {
     r.slots = r.open("snr_db", r.snr);
     if (H5Lexists(r.file, "predicted_snr_db", H5P_DEFAULT) <= 0) return;
     if (const std::int64_t n = r.open("predicted_snr_db", r.predicted); n != r.slots)
-        r.fail("predicted_snr_db has " + std::to_string(n) + " slots: valid is " +
-               std::to_string(r.slots) + ", as snr_db");
+        r.fail("predicted_snr_db has " + std::to_string(n) +
+               " slots; valid: " + std::to_string(r.slots) + ", as snr_db");
     prediction_info p;
     const std::int64_t horizon = r.integer(r.predicted, "horizon_slots");
     if (horizon < 0 || horizon > longest_horizon)
-        r.fail("horizon_slots " + std::to_string(horizon) + ": valid is 0 to " +
+        r.fail("attribute horizon_slots is " + std::to_string(horizon) + "; valid: 0.." +
                std::to_string(longest_horizon));
     p.horizon_slots = static_cast<int>(horizon);
     p.method = r.text(r.predicted, "method");
-    if (p.method != "nmse" && p.method != "predictor") r.fail("method: valid is nmse or predictor");
+    if (p.method != "nmse" && p.method != "predictor")
+        r.fail(not_valid("attribute method", p.method, "nmse or predictor"));
     p.nmse = r.real(r.predicted, "nmse");
     p.measured_nmse =
         H5Aexists(r.predicted, "measured_nmse") > 0 ? r.real(r.predicted, "measured_nmse") : p.nmse;
@@ -234,10 +241,11 @@ void reader::read(std::int64_t first, std::span<trace_row> snr_db,
     const impl& r = *impl_;
     const auto n = static_cast<std::int64_t>(snr_db.size());
     if (first < 0 || first > r.slots || n > r.slots - first)
-        r.fail("slots " + std::to_string(first) + " to " + std::to_string(first + n) +
-               ": valid is 0 to " + std::to_string(r.slots));
+        r.fail("slots " + std::to_string(first) + ".." + std::to_string(first + n) +
+               " are asked for; valid: 0.." + std::to_string(r.slots));
     if (!predicted_snr_db.empty() && (!r.predicted || predicted_snr_db.size() != snr_db.size()))
-        r.fail("has no such predictions");
+        r.fail(
+            "has no predictions, or not one for each row asked for; valid: as many as rows of SNR");
     if (n == 0) return;
     r.read("snr_db", r.snr, first, snr_db);
     if (!predicted_snr_db.empty()) r.read("predicted_snr_db", r.predicted, first, predicted_snr_db);

@@ -127,7 +127,7 @@ struct writer::impl {
                 const float v = values[t][b];
                 if (!(v >= bin_model::lowest_snr_db && v <= bin_model::highest_snr_db))
                     fail("slot " + std::to_string(rows + static_cast<std::int64_t>(t)) + ", bin " +
-                         std::to_string(b) + ": " + std::to_string(v) + " dB: valid is -60 to 80");
+                         std::to_string(b) + " is " + std::to_string(v) + " dB; valid: -60..80 dB");
                 rounded[t][b] = std::round(v * steps_per_db) / steps_per_db;
             }
         const hsize_t size[2] = {static_cast<hsize_t>(rows) + values.size(), nof_bins};
@@ -179,10 +179,13 @@ void writer::append(std::span<const trace_row> snr_db,
                     std::span<const trace_row> predicted_snr_db) {
     impl& w = *impl_;
     if (predicted_snr_db.size() != (w.info.prediction ? snr_db.size() : 0))
-        w.fail("as many rows of predictions as of SNR are valid");
+        w.fail("has " + std::to_string(predicted_snr_db.size()) + " rows of predictions beside " +
+               std::to_string(snr_db.size()) +
+               " of SNR; valid: " + (w.info.prediction ? "as many" : "none"));
     if (snr_db.empty()) return;
     if (w.rows + static_cast<std::int64_t>(snr_db.size()) > max_slots)
-        w.fail("valid is at most a week");
+        w.fail("would last longer than a week; valid: up to " + std::to_string(max_slots) +
+               " slots");
     w.append(w.snr, snr_db);
     if (w.predicted) w.append(w.predicted, predicted_snr_db);
     w.rows += static_cast<std::int64_t>(snr_db.size());
@@ -190,7 +193,7 @@ void writer::append(std::span<const trace_row> snr_db,
 
 void writer::finish(const std::optional<prediction_info>& prediction) {
     impl& w = *impl_;
-    if (w.rows == 0) w.fail("a trace of no slots: valid is one slot or more");
+    if (w.rows == 0) w.fail("has no slots; valid: one slot or more");
     if (prediction && w.info.prediction) {
         w.info.prediction = prediction;
         w.put_prediction();

@@ -24,7 +24,7 @@ int open_namespace(const std::string& path) {
 void in_network_namespace(const std::string& network_namespace, const std::string& key,
                           const std::function<void()>& act) {
     if (network_namespace.empty()) return act();
-    const std::string what = key + " = " + network_namespace + ": ";
+    const std::string what = key + " is " + network_namespace + ": ";
     const int home = open_namespace("/proc/thread-self/ns/net");
     int there = -1;
     try {
@@ -44,7 +44,7 @@ void in_network_namespace(const std::string& network_namespace, const std::strin
         const bool back = ::setns(home, CLONE_NEWNET) == 0;
         const int e = errno;
         ::close(home);
-        if (!back) throw machine_error("back from a namespace", e);
+        if (!back) throw machine_error("cannot go back to its own network namespace", e);
     };
     try {
         act();

@@ -56,7 +56,8 @@ std::optional<prefix> parse_prefix(std::string_view text) {
 class socket_fd {
 public:
     explicit socket_fd(int family) : fd_(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-        if (fd_ < 0) throw machine_error("tun: no control socket", errno);
+        if (fd_ < 0)
+            throw machine_error("cannot make the socket that sets up a TUN interface", errno);
     }
     ~socket_fd() { ::close(fd_); }
     socket_fd(const socket_fd&) = delete;
@@ -113,7 +114,7 @@ bool write_ipv6_knob(const std::string& name, const char* knob, const char* valu
 // nor when forwarding is switched on later; but what was joined while the interface was made stays.
 // An MTU below IPv6's least takes IPv6 off the interface, and the true one brings it back anew.
 void join_no_groups(const socket_fd& control, const std::string& name) {
-    const std::string what = "tun.name = " + name;
+    const std::string what = "tun.name is " + name;
     ifreq r = request_for(name);
     control.call(SIOCGIFFLAGS, &r, what);
     r.ifr_flags = static_cast<short>(r.ifr_flags & ~IFF_MULTICAST);
@@ -156,7 +157,7 @@ int open_device(const tun_settings& s) {
     if (e == EACCES || e == EPERM)
         throw bad_input(s.device +
                         ": no permission to open it (start as root, see docs/explanation/macd.md)");
-    throw bad_input(s.device + ": " + strerror(e));
+    throw bad_input(s.device + ": cannot be opened: " + strerror(e));
 }
 
 }  // namespace
@@ -195,9 +196,10 @@ tun_device::tun_device(const tun_settings& s) : name_(s.name) {
         r.ifr_flags = static_cast<short>(IFF_TUN | IFF_NO_PI | IFF_TUN_EXCL);
         if (::ioctl(fd_, TUNSETIFF, &r) != 0) {
             const int e = errno;
-            const std::string what = "tun.name = " + s.name + ": ";
+            const std::string what = "tun.name is " + s.name + ": ";
             if (e == EBUSY || e == EEXIST || e == EINVAL)
-                throw bad_input(what + "an interface of this name exists already");
+                throw bad_input(what +
+                                "an interface of this name exists already; valid: another name");
             if (e == EPERM)
                 throw bad_input(what +
                                 "no permission to make an interface (needs root or "
@@ -209,7 +211,7 @@ tun_device::tun_device(const tun_settings& s) : name_(s.name) {
         if (ipv6) join_no_groups(control, s.name);
         r = request_for(s.name);
         r.ifr_mtu = s.mtu;
-        control.call(SIOCSIFMTU, &r, "tun.mtu = " + std::to_string(s.mtu));
+        control.call(SIOCSIFMTU, &r, "tun.mtu is " + std::to_string(s.mtu));
         if (!ipv6) {
             if (!write_ipv6_knob(s.name, "disable_ipv6", "1") &&
                 !write_ipv6_knob(s.name, "addr_gen_mode", "1"))
@@ -224,14 +226,14 @@ tun_device::tun_device(const tun_settings& s) : name_(s.name) {
         }
         r = request_for(s.name);
         r.ifr_qlen = s.txqueuelen;
-        control.call(SIOCSIFTXQLEN, &r, "tun.txqueuelen = " + std::to_string(s.txqueuelen));
-        if (p->family == AF_INET) set_address(control, s.name, *p, "tun.address = " + s.address);
+        control.call(SIOCSIFTXQLEN, &r, "tun.txqueuelen is " + std::to_string(s.txqueuelen));
+        if (p->family == AF_INET) set_address(control, s.name, *p, "tun.address is " + s.address);
         r = request_for(s.name);
-        control.call(SIOCGIFFLAGS, &r, "tun.name = " + s.name);
+        control.call(SIOCGIFFLAGS, &r, "tun.name is " + s.name);
         r.ifr_flags = static_cast<short>(r.ifr_flags | IFF_UP | IFF_RUNNING);
-        control.call(SIOCSIFFLAGS, &r, "tun.name = " + s.name + ": cannot be brought up");
-        if (p->family == AF_INET6) set_address(control, s.name, *p, "tun.address = " + s.address);
-        if (p6) set_address(control, s.name, *p6, "tun.address6 = " + s.address6);
+        control.call(SIOCSIFFLAGS, &r, "tun.name is " + s.name + ": cannot be brought up");
+        if (p->family == AF_INET6) set_address(control, s.name, *p, "tun.address is " + s.address);
+        if (p6) set_address(control, s.name, *p6, "tun.address6 is " + s.address6);
         counts_fd_ = ::open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC);
         drops_at_start_ = transmit_drops(counts_fd_, s.name);
     } catch (...) {

@@ -50,7 +50,7 @@ constexpr std::size_t longest_output = 1200;  // bytes of a program, in one line
 class result_lines {
 public:
     result_lines() {
-        if (::pipe(ends_) != 0) fail("pipe");
+        if (::pipe(ends_) != 0) fail("cannot make the pipe of the results");
     }
     int in() const { return ends_[1]; }
     void tell(const json& line) const { write_text(flow::text_of(line) + "\n"); }
@@ -58,7 +58,7 @@ public:
     void tell_end() const { write_text("\n"); }
     std::FILE* reader() const {
         std::FILE* f = ::fdopen(ends_[0], "r");
-        if (f == nullptr) fail("result");
+        if (f == nullptr) fail("cannot read the results");
         return f;
     }
 
@@ -68,13 +68,13 @@ private:
     void write_text(const std::string& text) const {
         if (text.size() > flow::longest_line ||
             ::write(ends_[1], text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-            throw machine_error("a line of the result could not be written");
+            throw machine_error("a line of the result cannot be written to its pipe");
     }
 };
 
 pid_t forked() {
     const pid_t pid = ::fork();
-    if (pid < 0) fail("fork");
+    if (pid < 0) fail("cannot start a process (fork)");
     return pid;
 }
 
@@ -106,7 +106,8 @@ public:
     std::size_t sides() const { return spaces_.size(); }
     int space(int side) const { return spaces_.at(static_cast<std::size_t>(side)); }
     void enter(int side) const {
-        if (::setns(space(side), CLONE_NEWNET) != 0) fail("setns");
+        if (::setns(space(side), CLONE_NEWNET) != 0)
+            fail("cannot enter the network of side " + std::to_string(side));
     }
     bool leave() const { return ::setns(home_, CLONE_NEWNET) == 0; }
 
@@ -136,10 +137,10 @@ void move_interface(const std::string& name, int space) {
     } reply = {};
     const int s = ::socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
     if (s < 0 || ::send(s, &m, sizeof m, 0) < 0 || ::recv(s, &reply, sizeof reply, 0) < 0)
-        fail(name);
+        fail("cannot move the interface " + name);
     if (reply.error.error != 0) {
         errno = -reply.error.error;
-        fail(name);
+        fail("cannot move the interface " + name);
     }
     ::close(s);
 }
@@ -153,14 +154,15 @@ void set_up(const std::string& name, const std::string& address, int prefix) {
         a.sin_family = AF_INET;
         ::inet_pton(AF_INET, address.c_str(), &a.sin_addr);
         std::memcpy(&r.ifr_addr, &a, sizeof a);
-        if (::ioctl(s, SIOCSIFADDR, &r) != 0) fail("address");
+        if (::ioctl(s, SIOCSIFADDR, &r) != 0)
+            fail("cannot set the address " + address + " of " + name);
         a.sin_addr.s_addr = htonl(prefix > 0 ? ~0U << (32 - prefix) : 0);
         std::memcpy(&r.ifr_addr, &a, sizeof a);
-        if (::ioctl(s, SIOCSIFNETMASK, &r) != 0) fail("netmask");
+        if (::ioctl(s, SIOCSIFNETMASK, &r) != 0) fail("cannot set the netmask of " + name);
     }
     const int kind = address.empty() ? IFF_LOOPBACK : IFF_NOARP;
     r.ifr_flags = static_cast<short>(IFF_UP | IFF_RUNNING | kind);
-    if (::ioctl(s, SIOCSIFFLAGS, &r) != 0) fail("up");
+    if (::ioctl(s, SIOCSIFFLAGS, &r) != 0) fail("cannot bring up the interface " + name);
     ::close(s);
 }
 
@@ -169,9 +171,9 @@ void network::add_side(const std::string& address) {
     const std::size_t slash = address.find('/');
     if (slash == std::string::npos)
         throw bad_input("network side is " + address + "; valid: ADDRESS/PREFIX");
-    if (::unshare(CLONE_NEWNET) != 0) fail("unshare");
+    if (::unshare(CLONE_NEWNET) != 0) fail("cannot make a network of its own (unshare)");
     spaces_.push_back(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
-    if (!leave()) fail("setns");
+    if (!leave()) fail("cannot go back to the first network (setns)");
     move_interface(name, spaces_.back());
     enter(static_cast<int>(sides()) - 1);
     set_up("lo", "", 0);
@@ -188,10 +190,11 @@ json set_everywhere(const network& net, const std::string& name, const std::stri
         net.enter(static_cast<int>(side));
         int f = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
         if (f < 0 && errno == ENOENT && net.leave()) f = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-        if (f < 0 || ::write(f, value.data(), value.size()) < 0) fail(name);
+        if (f < 0 || ::write(f, value.data(), value.size()) < 0)
+            fail("cannot set " + name + " to " + value);
         std::array<char, 256> got;
         const ssize_t size = ::pread(f, got.data(), got.size() - 1, 0);
-        if (size < 0) fail(name);
+        if (size < 0) fail("cannot read " + name + " back");
         ::close(f);
         const std::string read(got.data(), static_cast<std::size_t>(size));
         if (side > 0 && read != before) {
@@ -224,9 +227,9 @@ int run_program(const network& net, const flow::command& c,
     int in = -1, out[2];
     if (!c.input.empty()) {
         in = ::open(("/" + c.input).c_str(), O_RDONLY | O_CLOEXEC);
-        if (in < 0) fail("/" + c.input);
+        if (in < 0) fail("cannot read the input /" + c.input);
     }
-    if (::pipe(out) != 0) fail("pipe");
+    if (::pipe(out) != 0) fail("cannot make the pipe of a program");
     const pid_t pid = forked();
     if (pid == 0) become(net, c, in, out[1]);
     ::close(out[1]);
@@ -255,7 +258,7 @@ void run_before_or_after(const network& net, const flow::command& c, const resul
     });
     if (status != 0) {
         errno = ECANCELED;
-        fail(c.words[0]);
+        fail(c.words[0] + " failed with status " + std::to_string(status));
     }
 }
 
@@ -272,7 +275,7 @@ void run_as_flow(const network& net, const flow::flow& f, const flow::teller& to
 class program_between {
 public:
     program_between(const network& net, const flow::between& b) {
-        if (::pipe(said_) != 0) fail("pipe");
+        if (::pipe(said_) != 0) fail("cannot make the pipe of a program");
         pid_ = forked();
         if (pid_ == 0) {
             net.enter(b.listens);
@@ -306,7 +309,7 @@ void seed_random(std::uint64_t seed) {
     for (std::uint64_t& word : pool.words)
         word = seed = seed * 6364136223846793005U + 1442695040888963407U;
     const int f = ::open("/dev/random", O_WRONLY | O_CLOEXEC);
-    if (f < 0 || ::ioctl(f, RNDADDENTROPY, &pool) != 0) fail("seed");
+    if (f < 0 || ::ioctl(f, RNDADDENTROPY, &pool) != 0) fail("cannot seed /dev/random");
     ::ioctl(f, RNDRESEEDCRNG);
     ::close(f);
 }
@@ -380,7 +383,7 @@ void do_plan() {
 
     std::FILE* in = results.reader();
     std::FILE* out = std::fopen(unfinished_file, "w");
-    if (out == nullptr) fail("result");
+    if (out == nullptr) fail(std::string("cannot write ") + unfinished_file);
     write_result(in, out, ends, [&] {
         if (proxy) results.tell(proxy->ended());
         for (const flow::command& c : p.afterwards) run_before_or_after(net, c, results);
@@ -390,7 +393,7 @@ void do_plan() {
     // If the disk of the host is full, only fsync() fails.
     if (std::fflush(out) != 0 || std::ferror(out) != 0 || ::fsync(::fileno(out)) != 0 ||
         std::fclose(out) != 0)
-        fail("result");
+        fail(std::string("cannot write ") + unfinished_file);
 }
 
 void prepare_folders() {

@@ -83,7 +83,7 @@ void linux_guest::start(const guest_config& config) {
 
     const auto opened = [](const std::string& file, int flags) {
         const int fd = ::open(file.c_str(), flags | O_CLOEXEC, 0644);
-        if (fd < 0) throw machine_error("virtual time: " + file, errno);
+        if (fd < 0) throw machine_error("virtual time: cannot open " + file, errno);
         return fd;
     };
     const int log = opened(config.folder + "/kernel.log", O_WRONLY | O_CREAT | O_TRUNC);
@@ -91,7 +91,8 @@ void linux_guest::start(const guest_config& config) {
 
     const pid_t parent = ::getpid();
     process_ = ::fork();
-    if (process_ < 0) throw machine_error("fork", errno);
+    if (process_ < 0)
+        throw machine_error("virtual time: cannot start the Linux kernel (fork)", errno);
     if (process_ > 0) {
         ::setpgid(process_, process_);
         ::close(in);
@@ -159,7 +160,7 @@ void linux_guest::run_until_it_waits() {
         if (any) silent = {};
         if (silent > std::chrono::seconds(silence_s))
             throw peer_error("virtual time: the Linux kernel has been silent for " +
-                             std::to_string(silence_s) + " s");
+                             std::to_string(silence_s) + " s; its last words are in kernel.log");
     }
     take_sent();
     if (clock_.ended() && process_ > 0) {
@@ -193,7 +194,8 @@ bool linux_guest::take_messages(int wait_ms) {
         watched[i] = {listeners_[i] >= 0 ? listeners_[i] : connected, POLLIN, 0};
     }
     const int ready = ::poll(watched, n, wait_ms);
-    if (ready < 0 && errno != EINTR) throw machine_error("poll", errno);
+    if (ready < 0 && errno != EINTR)
+        throw machine_error("virtual time: cannot wait for the Linux kernel (poll)", errno);
     if (int how = 0;
         ready == 0 && !clock_.attached() && ::waitpid(process_, &how, WNOHANG) == process_) {
         process_ = -1;

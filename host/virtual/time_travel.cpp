@@ -56,9 +56,9 @@ time_travel::time_travel() {
     static_assert(sizeof(shared) == 4096 + nof_ids * 128);
     memory_ = ::memfd_create("openwip-time", MFD_CLOEXEC);
     if (memory_ < 0 || ::ftruncate(memory_, sizeof(shared)) != 0)
-        throw machine_error("memory of the virtual clock", errno);
+        throw machine_error("cannot make the shared memory of the virtual clock", errno);
     void* at = ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0);
-    if (at == MAP_FAILED) throw machine_error("memory of the virtual clock", errno);
+    if (at == MAP_FAILED) throw machine_error("cannot map the memory of the virtual clock", errno);
     shared_ = static_cast<shared*>(at);
     shared_->version = memory_version;
     shared_->length = sizeof(shared);
@@ -108,8 +108,7 @@ void time_travel::serve() {
         case op_broadcast:
             break;
         default:
-            throw peer_error("virtual time: the kernel says " + std::to_string(m.op) +
-                             ", which is no word of this protocol");
+            refuse_kernel("sends the message " + std::to_string(m.op) + " about its clock");
     }
     if (m.op == op_request) {
         shared_->clients[kernel_id].request = m.time;

@@ -10,6 +10,16 @@
 
 #include "types/failure.h"
 
+namespace wip::virtual_time {
+
+void refuse_kernel(const std::string& what) {
+    throw peer_error("virtual time: the Linux kernel " + what +
+                     ", which breaks its protocol; valid: the kernel that ./openwip setup "
+                     "--virtual-time makes");
+}
+
+}  // namespace wip::virtual_time
+
 namespace wip::virtual_time::unix_socket {
 namespace {
 
@@ -26,22 +36,24 @@ int listen_at(const std::string& path) {
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof address.sun_path) {
         errno = ENAMETOOLONG;
-        fail("socket " + path);
+        fail("cannot listen at the socket " + path);
     }
     std::memcpy(address.sun_path, path.c_str(), path.size());
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) fail("socket");
+    if (fd < 0) fail("cannot make the socket " + path);
     if (::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
         ::listen(fd, 1) != 0) {
+        const int why = errno;
         ::close(fd);
-        fail("socket " + path);
+        errno = why;
+        fail("cannot listen at the socket " + path);
     }
     return fd;
 }
 
 int accept_from(int listener) {
     const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (fd < 0) fail("accept");
+    if (fd < 0) fail("cannot accept the connection of the Linux kernel");
     return fd;
 }
 
@@ -66,7 +78,7 @@ bool send(int fd, const void* data, std::size_t size, const int* fds, std::size_
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) return false;
         if (n >= 0) errno = EMSGSIZE;
-        fail("send");
+        fail("cannot send a message to the Linux kernel");
     }
 }
 
@@ -82,7 +94,7 @@ bool receive(int fd, void* data, std::size_t size, std::vector<int>* fds) {
         const ssize_t n = ::recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
         if (n == 0 || (n < 0 && errno == ECONNRESET)) return false;
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) fail("receive");
+        if (n < 0) fail("cannot receive a message of the Linux kernel");
         done += static_cast<std::size_t>(n);
         for (cmsghdr* c = CMSG_FIRSTHDR(&m); c != nullptr; c = CMSG_NXTHDR(&m, c)) {
             if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;

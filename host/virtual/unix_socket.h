@@ -8,6 +8,14 @@
 #include <string>
 #include <vector>
 
+namespace wip::virtual_time {
+
+// The kernel of a run breaks a protocol, `what`: it is another kernel than the one that
+// ./openwip setup --virtual-time makes, or damaged. Throws peer_error.
+[[noreturn]] void refuse_kernel(const std::string& what);
+
+}  // namespace wip::virtual_time
+
 namespace wip::virtual_time::unix_socket {
 
 // Bound and listening; the path is short (108 bytes).

@@ -52,7 +52,7 @@ struct vhost_nic::message {
     template <class T>
     T at(std::size_t offset) const {
         if (offset + sizeof(T) > head.size)
-            throw peer_error("virtual time: a message of the network interface is too short");
+            refuse_kernel("sends a message about its network interface that is too short");
         T v;
         std::memcpy(&v, payload.data() + offset, sizeof v);
         return v;
@@ -65,7 +65,7 @@ vhost_nic::~vhost_nic() {
 }
 
 void vhost_nic::attach(int fd) {
-    if (fd_ >= 0) throw peer_error("virtual time: a network interface was made twice");
+    if (fd_ >= 0) refuse_kernel("connects a network interface a second time");
     fd_ = fd;
 }
 
@@ -74,7 +74,8 @@ bool vhost_nic::serve() {
     std::vector<int> fds;
     if (!unix_socket::receive(fd_, &m, sizeof m.head, &fds)) return false;
     if (m.head.size > most_payload)
-        throw peer_error("virtual time: a message of the network interface is too long");
+        refuse_kernel("sends a message of " + std::to_string(m.head.size) +
+                      " bytes about its network interface");
     if (m.head.size > 0 && !unix_socket::receive(fd_, m.payload.data(), m.head.size)) return false;
     handle(m, fds);
     for (const int fd : fds)
@@ -86,7 +87,8 @@ void vhost_nic::handle(const message& m, std::vector<int>& fds) {
     const auto queue = [&]() -> vring& {
         const auto i = m.at<std::uint32_t>(0);
         if (i >= nof_queues)
-            throw peer_error("virtual time: queue " + std::to_string(i) + " of two");
+            refuse_kernel("names queue " + std::to_string(i) +
+                          " of a network interface that has two");
         return queues_[i];
     };
     switch (m.head.request) {
@@ -130,12 +132,10 @@ void vhost_nic::handle(const message& m, std::vector<int>& fds) {
         case set_protocol:
             break;
         case kick:
-            throw peer_error(
-                "virtual time: the kernel is of another version: ./openwip setup --virtual-time "
-                "makes it again");
+            refuse_kernel("asks for a kick of a queue, as another version of it does");
         default:
-            throw peer_error("virtual time: the network interface asks for " +
-                             std::to_string(m.head.request) + ", which it was not offered");
+            refuse_kernel("asks for " + std::to_string(m.head.request) +
+                          " of its network interface, which was not offered");
     }
     if ((m.head.flags & needs_reply) != 0) answer(m, 0);
 }
@@ -150,7 +150,9 @@ void vhost_nic::answer(const message& m, std::uint64_t value) {
 
 void vhost_nic::show_memory(const message& m, const std::vector<int>& fds) {
     const auto n = m.at<std::uint32_t>(0);
-    if (n != fds.size()) throw peer_error("virtual time: memory without its files");
+    if (n != fds.size())
+        refuse_kernel("shows " + std::to_string(n) + " pieces of memory with " +
+                      std::to_string(fds.size()) + " files");
     for (auto& q : queues_) q.stop();
     memory_.clear();
     for (std::size_t i = 0; i < n; ++i) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "types/failure.h"
+#include "virtual/unix_socket.h"
 
 namespace wip::virtual_time {
 namespace {
@@ -36,10 +37,10 @@ void guest_memory::add(int fd, std::uint64_t address, std::uint64_t size, std::u
     const std::uint64_t lead = offset % page;
     constexpr std::uint64_t most = std::uint64_t{1} << 40;
     if (size == 0 || size > most || offset > most || address > most)
-        throw peer_error("virtual time: the guest shows memory that cannot be");
+        refuse_kernel("shows memory that cannot be its own");
     void* at = ::mmap(nullptr, size + lead, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                       static_cast<off_t>(offset - lead));
-    if (at == MAP_FAILED) throw machine_error("memory of the guest", errno);
+    if (at == MAP_FAILED) throw machine_error("cannot map the memory of the Linux kernel", errno);
     regions_.push_back({address, size, static_cast<std::uint8_t*>(at), size + lead, lead});
 }
 
@@ -52,18 +53,18 @@ std::span<std::uint8_t> guest_memory::at(std::uint64_t address, std::uint64_t si
     for (const auto& r : regions_)
         if (address >= r.address && size <= r.size && address - r.address <= r.size - size)
             return {r.mapped + r.lead + (address - r.address), size};
-    throw peer_error("virtual time: the guest's network interface points outside of its memory");
+    refuse_kernel("points outside of its memory");
 }
 
 void vring::set_size(std::uint32_t n) {
     if (n == 0 || n > largest || (n & (n - 1)) != 0)
-        throw peer_error("virtual time: a queue of " + std::to_string(n) + " buffers");
+        refuse_kernel("makes a queue of " + std::to_string(n) + " buffers");
     size_ = static_cast<std::uint16_t>(n);
 }
 
 void vring::set_addresses(const guest_memory& memory, std::uint64_t descriptors, std::uint64_t used,
                           std::uint64_t available) {
-    if (size_ == 0) throw peer_error("virtual time: a queue without a size");
+    if (size_ == 0) refuse_kernel("starts a queue without a size");
     descriptors_ = memory.at(descriptors, sizeof(descriptor) * size_);
     used_ = memory.at(used, 4 + 8U * size_);
     available_ = memory.at(available, 4 + 2U * size_);
@@ -80,12 +81,11 @@ bool vring::take(const guest_memory& memory, bool writable, buffer& out) {
     ++next_;
     std::uint16_t i = out.head;
     for (int n = 0;; ++n) {
-        if (i >= size_ || n >= size_)
-            throw peer_error("virtual time: a queue of the guest is no list");
+        if (i >= size_ || n >= size_) refuse_kernel("fills a queue whose buffers are no list");
         descriptor d;
         std::memcpy(&d, descriptors_.data() + sizeof d * i, sizeof d);
         if (((d.flags & is_writable) != 0) != writable)
-            throw peer_error("virtual time: a buffer of the wrong direction");
+            refuse_kernel("fills a queue with a buffer of the wrong direction");
         out.parts.push_back(memory.at(d.address, d.length));
         if ((d.flags & has_next) == 0) return true;
         i = d.next;

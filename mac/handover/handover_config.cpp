@@ -25,7 +25,8 @@ constexpr std::array<known_network, 3> known{
     {{"WLAN", {1000, 64, 5}}, {"UMTS", {384, 32, 75}}, {"GPRS", {32, 32, 350}}}};
 
 [[noreturn]] void refuse_text(std::string_view item, const std::string& valid) {
-    throw std::invalid_argument("'" + std::string(item.substr(0, 60)) + "': valid: " + valid);
+    throw std::invalid_argument(
+        not_valid("a part of it", "'" + std::string(item.substr(0, 60)) + "'", valid));
 }
 
 std::vector<std::string_view> parts_of(std::string_view text, char between) {
@@ -133,8 +134,8 @@ planned_move move_of(std::string_view item, const std::vector<network>& networks
 void check_rows(const std::vector<std::vector<double>>& matrix, std::size_t order) {
     if (matrix.size() != order)
         throw std::invalid_argument(
-            std::to_string(matrix.size()) +
-            " rows in a transition matrix; valid: " + std::to_string(order));
+            not_valid("the number of rows of a transition matrix", std::to_string(matrix.size()),
+                      std::to_string(order) + ", one for each network or state"));
     for (const auto& row : matrix) {
         double sum = 0;
         bool in_range = row.size() == order;
@@ -144,15 +145,18 @@ void check_rows(const std::vector<std::vector<double>>& matrix, std::size_t orde
         }
         if (!in_range || std::abs(sum - 1) > 1e-6)
             throw std::invalid_argument(
-                "a row of a transition matrix has the sum " + wip::text_of(sum) +
-                "; valid: rows of " + std::to_string(order) + " probabilities 0..1 whose sum is 1");
+                not_valid("a row of a transition matrix",
+                          std::to_string(row.size()) + " numbers whose sum is " + wip::text_of(sum),
+                          std::to_string(order) + " probabilities 0..1 whose sum is 1"));
     }
 }
 
 void check_place(std::string_view key, const place& p, const std::vector<network>& networks) {
-    check_range(key, p.network, 0, static_cast<double>(networks.size()) - 1);
+    check_range(std::string(key) + " (number of the network)", p.network, 0,
+                static_cast<double>(networks.size()) - 1);
     const auto& states = networks[static_cast<std::size_t>(p.network)].states;
-    check_range(key, p.state, 0, static_cast<double>(states.size()) - 1);
+    check_range(std::string(key) + " (number of the state)", p.state, 0,
+                static_cast<double>(states.size()) - 1);
 }
 
 }  // namespace
@@ -203,9 +207,9 @@ std::vector<std::vector<double>> matrix_of(const std::vector<double>& numbers, s
     if (numbers.empty()) return {};
     if (numbers.size() != order * order)
         throw std::invalid_argument(
-            std::to_string(numbers.size()) +
-            " numbers of a transition matrix; valid: " + std::to_string(order * order) + ", " +
-            std::to_string(order) + " rows of " + std::to_string(order));
+            not_valid("the number of probabilities", std::to_string(numbers.size()),
+                      std::to_string(order * order) + ", a transition matrix of " +
+                          std::to_string(order) + " rows of " + std::to_string(order)));
     std::vector<std::vector<double>> rows;
     for (auto at = numbers.begin(); at != numbers.end(); at += static_cast<std::ptrdiff_t>(order))
         rows.emplace_back(at, at + static_cast<std::ptrdiff_t>(order));
@@ -219,8 +223,9 @@ std::vector<std::vector<std::vector<double>>> state_chains_of(
     for (const auto& n : networks) all += n.states.size() * n.states.size();
     if (numbers.size() != all)
         throw std::invalid_argument(
-            std::to_string(numbers.size()) + " numbers of a transition matrix; valid: " +
-            std::to_string(all) + ", the rows of a matrix of the states of each network");
+            not_valid("the number of probabilities", std::to_string(numbers.size()),
+                      std::to_string(all) +
+                          ", the rows of a transition matrix of the states of each network"));
     std::vector<std::vector<std::vector<double>>> chains;
     auto at = numbers.begin();
     for (const auto& n : networks) {
@@ -238,9 +243,9 @@ void check_network_chain(const handover_config& c) {
 void check_state_chains(const handover_config& c) {
     if (c.state_chains.empty()) return;
     if (c.state_chains.size() != c.networks.size())
-        throw std::invalid_argument(
-            "the number of state matrices differs from the number of networks; valid: one for "
-            "each");
+        throw std::invalid_argument(not_valid(
+            "the number of transition matrices of states", std::to_string(c.state_chains.size()),
+            std::to_string(c.networks.size()) + ", one for each network"));
     for (std::size_t n = 0; n < c.networks.size(); ++n)
         check_rows(c.state_chains[n], c.networks[n].states.size());
 }
@@ -252,25 +257,25 @@ std::string text_of(const place& where, const std::vector<network>& networks) {
 
 void handover_config::check() const {
     if (networks.empty() || networks.size() > most_networks)
-        refuse("networks", std::to_string(networks.size()),
-               "1 .. " + std::to_string(most_networks));
+        refuse("the number of hetnet.networks", std::to_string(networks.size()),
+               "1.." + std::to_string(most_networks));
     for (const auto& n : networks) {
         if (n.states.empty() || n.states.size() > most_states)
-            refuse("states of " + n.name, std::to_string(n.states.size()),
-                   "1 .. " + std::to_string(most_states));
+            refuse("the number of states of " + n.name + " in hetnet.networks",
+                   std::to_string(n.states.size()), "1.." + std::to_string(most_states));
         for (const auto& s : n.states)
             if (!is_valid(s))
-                refuse("state of " + n.name,
+                refuse("a state of " + n.name + " in hetnet.networks",
                        wip::text_of(s.down_kbps) + '/' + wip::text_of(s.up_kbps) + '/' +
                            wip::text_of(s.one_way_ms),
                        "rates of 1..1e7 kbit/s and a delay of 0..60000 ms");
     }
-    check_place("first", first, networks);
-    for (const auto& m : plan) check_place("plan", m.to, networks);
-    check_range("delay_s", delay_s, setting::hetnet_delay_s);
-    check_range("network_timer_s", network_timer_s, setting::hetnet_network_timer_s);
-    check_range("state_timer_ms", state_timer_ms, setting::hetnet_state_timer_ms);
-    check_range("held_mb", held_mb, setting::hetnet_held_mb);
+    check_place("hetnet.network", first, networks);
+    for (const auto& m : plan) check_place("hetnet.plan", m.to, networks);
+    check_range(delay_s, setting::hetnet_delay_s);
+    check_range(network_timer_s, setting::hetnet_network_timer_s);
+    check_range(state_timer_ms, setting::hetnet_state_timer_ms);
+    check_range(held_mb, setting::hetnet_held_mb);
     check_network_chain(*this);
     check_state_chains(*this);
 }

@@ -136,10 +136,10 @@ void base_station_mac::reconfigure(const link_config& config) {
     auto& s = *state_;
     const auto fixed = [](bool same, const char* key) {
         if (!same)
-            throw std::invalid_argument(std::string(key) + ": cannot change in a running cell");
+            throw std::invalid_argument(std::string(key) + " is fixed; valid: as at the start");
     };
-    fixed(config.profile == s.config.profile, "profile");
-    fixed(config.eight == s.config.eight, "eight_points");
+    fixed(config.profile == s.config.profile, "link.profile");
+    fixed(config.eight == s.config.eight, "link.eight_points");
     s.config = config;
     s.table = switch_table(config.switch_table, config.profile, config.eight);
     s.rate_bins();

@@ -27,14 +27,14 @@ std::optional<scheduling_kind> scheduling_of(std::string_view name) {
 
 void cell_config::check() const {
     link.check();
-    check_range("users", users, 1, 100);
-    check_range("averaging_slots", averaging_slots, setting::scheduling_averaging_slots);
-    check_range("most_served", most_served, 0, most_terminals);
-    if (most_served > 0) check_range("users", users, 1, most_terminals);
-    if (scheduling > scheduling_kind::proportional_fair)
-        throw std::invalid_argument(
-            "scheduling = " + std::to_string(static_cast<int>(scheduling)) +
-            ": must be static, best, round_robin, max_rate or proportional_fair");
+    check_range("users of the cell", users, 1, 100);
+    check_range(averaging_slots, setting::scheduling_averaging_slots);
+    check_range("most terminals served in a slot", most_served, 0, most_terminals);
+    if (most_served > 0)
+        check_range("users of a cell with a common grant", users, 1, most_terminals);
+    require(scheduling <= scheduling_kind::proportional_fair, "scheduling.method",
+            static_cast<int>(scheduling),
+            "static, best, round_robin, max_rate or proportional_fair");
 }
 
 cell_scheduler::cell_scheduler(const cell_config& config) : config_(config) {
@@ -47,10 +47,12 @@ cell_scheduler::cell_scheduler(const cell_config& config) : config_(config) {
 void cell_scheduler::reconfigure(const cell_config& config) {
     config.check();
     if (config.users != config_.users)
-        throw std::invalid_argument("users: cannot change in a running cell");
+        refuse("users of the cell", std::to_string(config.users),
+               std::to_string(config_.users) + ", as when the cell began");
     if ((config.most_served > 0) != (config_.most_served > 0))
-        throw std::invalid_argument(
-            "most_served: one grant for all, or one for each, cannot change in a running cell");
+        refuse("most terminals served in a slot", std::to_string(config.most_served),
+               config_.most_served > 0 ? "1..8, as the cell began with common grants"
+                                       : "0, as the cell began with a grant for each terminal");
     for (auto& u : users_) u.mac.reconfigure(config.link);
     config_ = config;
 }

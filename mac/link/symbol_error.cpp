@@ -10,6 +10,7 @@
 
 #include "link/decision_region.h"
 #include "types/grid.h"
+#include "types/not_valid.h"
 
 namespace wip {
 
@@ -54,8 +55,7 @@ std::vector<std::complex<double>> constellation_points(int k, eight_points eight
             grid(15, 15);
             break;
         default:
-            throw std::invalid_argument("bits_per_symbol = " + std::to_string(k) +
-                                        ": must be 1 .. 8");
+            throw std::invalid_argument(not_valid("bits_per_symbol", std::to_string(k), "1..8"));
     }
     double energy = 0;
     for (const auto& z : p) energy += std::norm(z);

@@ -34,7 +34,7 @@ struct terminal_mac::state {
 
 terminal_mac::terminal_mac(const link_config& config, deliver_fn deliver) {
     config.check();
-    if (!deliver) throw std::invalid_argument("deliver: must be a function");
+    if (!deliver) throw std::invalid_argument("terminal_mac: deliver is empty; valid: a function");
     state_ = std::make_unique<state>(config, std::move(deliver));
 }
 terminal_mac::~terminal_mac() = default;

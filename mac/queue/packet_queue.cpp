@@ -43,10 +43,10 @@ std::int64_t queue_config::target_ns() const {
     return is_pi ? 15'000'000 : 5'000'000;
 }
 
-void queue_config::check() const {
-    require(kind <= queue_kind::dualpi2, "queue", static_cast<int>(kind),
+void queue_config::check(const std::string& group) const {
+    require(kind <= queue_kind::dualpi2, group + "queue", static_cast<int>(kind),
             "drop_tail, codel, fq_codel, pie or dualpi2");
-    check_range("queue_target_ms", target_ms, setting::link_queue_target_ms);
+    check_range(group + "queue_target_ms", target_ms, setting::link_queue_target_ms);
 }
 
 bool queued_packet::mark() {

@@ -11,15 +11,15 @@
 
 namespace wip {
 void delay_injection_config::check() const {
-    check_range("static_ms", static_ms, setting::delay_injection_static_ms);
-    check_range("factor", factor, setting::delay_injection_factor);
-    check_range("spikes_apart", spikes_apart, 0.1, 1000);
-    check_range("first_deviation_ms", first_deviation_ms, 0, 60000);
-    check_range("most_delay_ms", most_delay_ms, 0, 60000);
-    check_range("most_held", most_held, 1, 100000);
-    check_range("most_flows", most_flows, 1, 65536);
-    check_range("expiry_s", expiry_s, 0.001, 1e6);
-    check_range("tick_ms", tick_ms, 1e-6, 1000);
+    check_range(static_ms, setting::delay_injection_static_ms);
+    check_range(factor, setting::delay_injection_factor);
+    check_range("delay_injection spikes_apart", spikes_apart, 0.1, 1000);
+    check_range("delay_injection first_deviation_ms", first_deviation_ms, 0, 60000);
+    check_range("delay_injection most_delay_ms", most_delay_ms, 0, 60000);
+    check_range("delay_injection most_held", most_held, 1, 100000);
+    check_range("delay_injection most_flows", most_flows, 1, 65536);
+    check_range("delay_injection expiry_s", expiry_s, 0.001, 1e6);
+    check_range("delay_injection tick_ms", tick_ms, 1e-6, 1000);
 }
 
 delay_rule::delay_rule(const delay_injection_config& config)

@@ -97,8 +97,8 @@ struct tcpl_recovery::segment_view {
 };
 
 void recovery_config::check() const {
-    check_range("most_port_errors", most_port_errors, setting::relay_port_errors);
-    check_range("most_flows", most_flows, 1, 65536);
+    check_range(most_port_errors, setting::relay_port_errors);
+    check_range("relay most_flows", most_flows, 1, 65536);
 }
 
 tcpl_recovery::tcpl_recovery(const recovery_config& config) : config_(config) { config_.check(); }

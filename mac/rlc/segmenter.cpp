@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "types/not_valid.h"
 #include "wire/ip_header.h"
 #include "wire/nibbles.h"
 
@@ -12,8 +13,8 @@ namespace wip {
 
 void segmenter::push(std::span<const std::uint8_t> packet) {
     if (packet.empty() || packet.size() > max_packet_bytes)
-        throw std::invalid_argument("packet of " + std::to_string(packet.size()) +
-                                    " bytes: must be 1 .. 65575");
+        throw std::invalid_argument(
+            not_valid("length of a packet", std::to_string(packet.size()), "1..65575 bytes"));
     std::vector<std::uint8_t> buffer;
     if (!spare_.empty()) {
         buffer = std::move(spare_.back());

@@ -13,37 +13,36 @@ namespace {
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint32_t no_cipher = 0;  // the hyper frame number that a RESET carries
 
-void require(bool ok, const char* key, std::int64_t value, const char* valid) {
+void require(bool ok, std::string_view key, std::int64_t value, std::string_view valid) {
     if (!ok) refuse(key, std::to_string(value), valid);
 }
 
 }  // namespace
 
 void am_config::check() const {
-    require(pdu_bytes >= 8 && pdu_bytes <= 5000, "pdu_bytes", pdu_bytes, "8 .. 5000");
-    require(window >= 1 && window < sn_space, "window", window, "1 .. 4095");
-    require(queue_sdus >= 1 && queue_sdus <= 100000, "queue_sdus", queue_sdus, "1 .. 100000");
-    require(largest_sdu >= 1 && largest_sdu <= longest_sdu, "largest_sdu", largest_sdu,
-            "1 .. 65535");
-    check_range("poll_pdus", poll_pdus, setting::umts_poll_pdus);
-    check_range("poll_sdus", poll_sdus, setting::umts_poll_sdus);
-    check_range("poll_window_percent", poll_window_percent, setting::umts_poll_window_percent);
-    check_range("max_dat", max_dat, setting::umts_max_dat);
-    require(max_mrw >= 1 && max_mrw <= 32, "max_mrw", max_mrw, "1 .. 32");
-    require(max_reset >= 1 && max_reset <= 32, "max_reset", max_reset, "1 .. 32");
-    constexpr std::int64_t hour = 3'600'000'000'000;
-    for (const auto& [key, value] : {std::pair("poll_period_ns", poll_period_ns),
-                                     {"poll_timer_ns", poll_timer_ns},
-                                     {"poll_prohibit_ns", poll_prohibit_ns},
-                                     {"status_period_ns", status_period_ns},
-                                     {"status_prohibit_ns", status_prohibit_ns},
-                                     {"discard_ns", discard_ns}})
-        require(value >= 0 && value <= hour, key, value, "0 .. 3600000000000");
-    for (const auto& [key, value] :
-         {std::pair("mrw_timer_ns", mrw_timer_ns), {"reset_timer_ns", reset_timer_ns}})
-        require(value >= 1 && value <= hour, key, value, "1 .. 3600000000000");
-    require(discard != discard_mode::timer || discard_ns > 0, "discard_ns", discard_ns,
-            "more than 0 with discard by timer");
+    require(pdu_bytes >= 8 && pdu_bytes <= 5000, "size of a PDU in bytes", pdu_bytes, "8..5000");
+    require(window >= 1 && window < sn_space, "umts.window", window, "1..4095");
+    require(queue_sdus >= 1 && queue_sdus <= 100000, "link.queue_packets", queue_sdus, "1..100000");
+    require(largest_sdu >= 1 && largest_sdu <= longest_sdu, "largest SDU in bytes", largest_sdu,
+            "1..65535");
+    check_range(poll_pdus, setting::umts_poll_pdus);
+    check_range(poll_sdus, setting::umts_poll_sdus);
+    check_range(poll_window_percent, setting::umts_poll_window_percent);
+    check_range(max_dat, setting::umts_max_dat);
+    require(max_mrw >= 1 && max_mrw <= 32, "RLC MaxMRW", max_mrw, "1..32");
+    require(max_reset >= 1 && max_reset <= 32, "RLC MaxRST", max_reset, "1..32");
+    for (const auto& [key, ns] : {std::pair("umts.poll_period_ms", poll_period_ns),
+                                  {"umts.poll_timer_ms", poll_timer_ns},
+                                  {"umts.poll_prohibit_ms", poll_prohibit_ns},
+                                  {"umts.status_period_ms", status_period_ns},
+                                  {"umts.status_prohibit_ms", status_prohibit_ns},
+                                  {"umts.discard_ms", discard_ns}})
+        check_range(key, static_cast<double>(ns) * 1e-6, 0, 3.6e6);
+    for (const auto& [key, ns] :
+         {std::pair("RLC Timer_MRW in ms", mrw_timer_ns), {"RLC Timer_RST in ms", reset_timer_ns}})
+        check_range(key, static_cast<double>(ns) * 1e-6, 1e-6, 3.6e6);
+    require(discard != discard_mode::timer || discard_ns > 0, "umts.discard_ms", discard_ns,
+            "more than 0 with umts.discard = timer");
 }
 
 am_entity::am_entity(const am_config& sends, const am_config& takes, events e)

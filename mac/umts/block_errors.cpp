@@ -17,17 +17,19 @@ double first_error_of(const block_error_config& c) {
 }  // namespace
 
 void block_error_config::check() const {
-    check_range("rate", rate, setting::umts_errors);
-    require(model == error_model::uniform || model == error_model::chain3 || rate <= 0.5, "rate",
-            rate, "0 .. 0.5 where errors come together");
+    check_range("rate of lost blocks", rate, setting::umts_errors);
+    require(model == error_model::uniform || model == error_model::chain3 || rate <= 0.5,
+            "rate of lost blocks", rate,
+            "0..0.5 with an error model in which losses come together");
     require(std::ranges::all_of(runs, [](int n) { return n >= 0; }) &&
                 (runs.empty() || std::ranges::any_of(runs, [](int n) { return n > 0; })),
-            "runs", static_cast<double>(runs.size()), "of 0 or more blocks, one of them of any");
-    check_range("burst", burst, setting::umts_error_burst);
-    check_range("p12", p12, setting::umts_error_p12);
-    check_range("p22", p22, setting::umts_error_p22);
+            "the number of runs of blocks", static_cast<double>(runs.size()),
+            "0 (no pattern), or runs of 0 and more blocks each, one of which is not empty");
+    check_range("mean length of a burst in blocks", burst, setting::umts_error_burst);
+    check_range("probability of a second loss (p12)", p12, setting::umts_error_p12);
+    check_range("probability of a further loss (p22)", p22, setting::umts_error_p22);
     if (model == error_model::chain3)
-        require(first_error_of(*this) <= 1, "rate", rate,
+        require(first_error_of(*this) <= 1, "rate of lost blocks", rate,
                 "at most (1 - p22 + p12)/(2 - 2 p22 + p12) with these p12 and p22");
 }
 

@@ -14,17 +14,16 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 }  // namespace
 
 void rrc_config::check() const {
-    constexpr std::int64_t hour = 3'600'000'000'000;
-    for (const auto& [key, ns] : {std::pair("set_up_ns", set_up_ns),
-                                  {"page_ns", page_ns},
-                                  {"switch_ns", switch_ns},
-                                  {"dch_inactive_ns", dch_inactive_ns},
-                                  {"fach_inactive_ns", fach_inactive_ns},
-                                  {"pch_inactive_ns", pch_inactive_ns}})
-        require(ns >= 1 && ns <= hour, key, static_cast<double>(ns), "1 .. 3600000000000");
-    require(threshold_bytes >= 0 && threshold_bytes <= 1'000'000, "threshold_bytes",
-            threshold_bytes, "0 .. 1000000");
-    require(fach_kbps >= 1 && fach_kbps <= 20000, "fach_kbps", fach_kbps, "1 .. 20000");
+    for (const auto& [key, ns] : {std::pair("umts.rrc_set_up_ms", set_up_ns),
+                                  {"umts.rrc_page_ms", page_ns},
+                                  {"umts.rrc_switch_ms", switch_ns}})
+        check_range(key, static_cast<double>(ns) * 1e-6, 1e-6, 3.6e6);
+    for (const auto& [key, ns] : {std::pair("umts.rrc_dch_s", dch_inactive_ns),
+                                  {"umts.rrc_fach_s", fach_inactive_ns},
+                                  {"umts.rrc_pch_s", pch_inactive_ns}})
+        check_range(key, static_cast<double>(ns) * 1e-9, 1e-9, 3600);
+    check_range("umts.rrc_threshold_bytes", threshold_bytes, 0, 1e6);
+    check_range("umts.rrc_fach_kbps", fach_kbps, 1, 20000);
 }
 
 rrc::rrc(const rrc_config& config)

@@ -21,17 +21,17 @@ bool between(int value, int low, int high) { return value >= low && value <= hig
 }  // namespace
 
 void wlan_config::check() const {
-    for (const auto& [key, rate] :
-         {std::pair("rate_mbps", rate_mbps), std::pair("control_mbps", control_mbps)})
+    for (const auto& [key, rate] : {std::pair("wlan.rate_mbps", rate_mbps),
+                                    std::pair("wlan.control_rate_mbps", control_mbps)})
         require(rate == 1 || rate == 2 || rate == 5.5 || rate == 11, key, rate, "1, 2, 5.5 or 11");
-    require(!short_preamble || control_mbps > 1, "control_mbps", control_mbps,
-            "2, 5.5 or 11 with the short preamble");
-    check_range("rts_threshold", rts_threshold, setting::wlan_rts_threshold);
-    check_range("retry_limit", retry_limit, setting::wlan_retry_limit);
-    check_range("patience_ms", patience_ms, setting::wlan_patience_ms);
-    require(between(stations, 1, 32), "stations", stations, "1 .. 32");
-    check_range("hops", hops, setting::wlan_hops);
-    check_range("queue_packets", queue_packets, setting::wlan_queue_packets);
+    require(!short_preamble || control_mbps > 1, "wlan.control_rate_mbps", control_mbps,
+            "2, 5.5 or 11 with wlan.short_preamble = on");
+    check_range(rts_threshold, setting::wlan_rts_threshold);
+    check_range(retry_limit, setting::wlan_retry_limit);
+    check_range(patience_ms, setting::wlan_patience_ms);
+    require(between(stations, 1, 32), "stations of the WLAN cell", stations, "1..32");
+    check_range(hops, setting::wlan_hops);
+    check_range(queue_packets, setting::wlan_queue_packets);
 }
 
 dcf_times wlan_config::times() const {
@@ -104,7 +104,9 @@ wlan_cell::node_counts wlan_cell::counts(int n) const {
 
 bool wlan_cell::direction::offer(std::span<const std::uint8_t> packet, std::int64_t now_ns,
                                  int tag) {
-    if (tag < 0 || tag >= cell_->stations()) throw std::out_of_range("no station of that number");
+    if (tag < 0 || tag >= cell_->stations())
+        throw std::out_of_range(not_valid("station of a WLAN packet", std::to_string(tag),
+                                          "0.." + std::to_string(cell_->stations() - 1)));
     cell_->advance(now_ns);
     counters& c = stations[static_cast<std::size_t>(tag)];
     const std::uint64_t id = c.in.packets;

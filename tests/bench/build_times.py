@@ -25,7 +25,7 @@ def steps_of(log):
     is not ninja's."""
     lines = log.splitlines()
     if not lines or not VERSION.match(lines[0]):
-        raise ValueError(f"line 1 is {(lines or [''])[0][:40]!r}; valid is '# ninja log v5' to v7")
+        raise ValueError(f"line 1 is {(lines or [''])[0][:40]!r}; valid: '# ninja log v5' to v7")
     seconds, made_together = {}, {}
     for number, line in enumerate(lines[1:], 2):
         try:
@@ -33,7 +33,7 @@ def steps_of(log):
             step = (int(begin), int(end), command)
         except ValueError:
             raise ValueError(
-                f"line {number} is {line[:40]!r}; valid are five columns: begin, end, time, output,"
+                f"line {number} is {line[:40]!r}; valid: five columns: begin, end, time, output,"
                 " command"
             ) from None
         made_together[output] = step

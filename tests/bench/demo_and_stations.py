@@ -179,7 +179,7 @@ def main():
     p.add_argument("--direct", action="store_true", help="a LAN without delay")
     given = p.parse_args()
     if min(given.seconds, given.runs) < 1:
-        p.error("--seconds, --runs: valid is 1 or more")
+        p.error("--seconds, --runs; valid: 1 or more")
     runs = []
     for _ in range(given.runs):
         for made in (of_demo(given.seconds), of_stations(given.seconds, not given.direct)):

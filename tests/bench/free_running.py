@@ -196,7 +196,7 @@ def main():
     p.add_argument("--no-stops", action="store_true")
     given = p.parse_args()
     if min(given.runs, given.times, given.seconds) < 1:
-        p.error("--seconds, --runs, --times: valid is 1 or more")
+        p.error("--seconds, --runs, --times; valid: 1 or more")
     options = [*CELL_OPTIONS, "--modulation", str(given.modulation), "--snr", f"{given.snr:g}"]
     with tempfile.TemporaryDirectory() as folder:
         made = {

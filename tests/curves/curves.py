@@ -526,7 +526,7 @@ def measured(arguments):
     p.add_argument("--program", help=argparse.SUPPRESS)
     given = p.parse_args(arguments)
     if not 0 < given.trials <= 1000 or not 1 <= given.jobs <= 64 or given.seed < 0:
-        p.error("--trials: valid is above 0, to 1000; --jobs: 1 to 64; --seed: 0 and more")
+        p.error("--trials; valid: above 0, to 1000; --jobs: 1 to 64; --seed: 0 and more")
     build = pathlib.Path(os.environ.get("OPENWIP_BUILD", HERE.parents[1] / "build"))
     program = given.program or str(build / "tests/curves/curve_points")
     folder = pathlib.Path(given.out or RESULTS)

@@ -57,7 +57,7 @@ class BadInput(Cell):
     def test_a_power_can_be_asked_for_where_the_radio_is_calibrated(self):
         for radio, power, words in (
             ("b210", 0, "no power calibration"),
-            ("b210,calibrated=1", 30, "valid is -94.75 to -5 dBm"),
+            ("b210,calibrated=1", 30, "valid with this radio: -94.75..-5 dBm"),
         ):
             with self.subTest(radio=radio):
                 done = subprocess.run(
@@ -160,7 +160,7 @@ class BadInput(Cell):
     def test_bad_options_end_with_one_line_and_code_2(self):
         for arguments, words in (
             ([], "--args"),
-            (["--args", "type=vusrp", "--cell", "64"], "0 .. 63"),
+            (["--args", "type=vusrp", "--cell", "64"], "0..63"),
             (["--args", "type=vusrp", "--start-time", "0.1001"], "1/1500"),
             (["--args", "type=vusrp", "--start-time", "soon"], "soon"),
             (["--args", "type=vusrp", "--endpoint", "nowhere"], "endpoint"),

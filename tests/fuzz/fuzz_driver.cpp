@@ -103,7 +103,7 @@ options parse(int argc, char** argv) {
         std::int64_t n = 0;
         const auto read = std::from_chars(value.data(), value.data() + value.size(), n);
         if (read.ec != std::errc{} || read.ptr != value.data() + value.size() || n < 0)
-            refuse(word + ": valid is a number of 0 or more");
+            refuse(word + "; valid: a number of 0 or more");
         if (key == "-runs")
             o.runs = n;
         else if (key == "-max_total_time")
@@ -116,10 +116,10 @@ options parse(int argc, char** argv) {
             o.merge = n != 0;
         else
             refuse(word +
-                   ": valid are -runs, -max_total_time, -seed, -max_len, -merge, -artifact_prefix");
+                   "; valid: -runs, -max_total_time, -seed, -max_len, -merge, -artifact_prefix");
     }
     if (o.merge && (o.places.size() < 2 || !fs::is_directory(o.places[0])))
-        refuse("-merge=1: valid is a folder, and files or folders that go into it");
+        refuse("-merge=1; valid: a folder, and files or folders that go into it");
     return o;
 }
 

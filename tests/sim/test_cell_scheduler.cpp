@@ -246,11 +246,12 @@ TEST(CellScheduler, SettingsThatMakeNoSenseAreNamed) {
             EXPECT_NE(std::string(e.what()).find(what), std::string::npos) << e.what();
         }
     };
-    refused([](auto& c) { c.users = 0; }, "users = 0: must be 1 .. 100");
-    refused([](auto& c) { c.users = 101; }, "users = 101");
-    refused([](auto& c) { c.averaging_slots = 0; }, "averaging_slots = 0");
-    refused([](auto& c) { c.scheduling = static_cast<scheduling_kind>(9); }, "scheduling = 9");
-    refused([](auto& c) { c.link.bins = 26; }, "bins = 26");
+    refused([](auto& c) { c.users = 0; }, "users of the cell is 0; valid: 1..100");
+    refused([](auto& c) { c.users = 101; }, "users of the cell is 101");
+    refused([](auto& c) { c.averaging_slots = 0; }, "averaging_slots is 0");
+    refused([](auto& c) { c.scheduling = static_cast<scheduling_kind>(9); },
+            "scheduling.method is 9");
+    refused([](auto& c) { c.link.bins = 26; }, "bins is 26");
     cell_scheduler s(cell_config{});
     cell_config two;
     two.users = 2;

@@ -55,7 +55,10 @@ class Options(unittest.TestCase):
                 ("1 nan", "line 1"),
                 ("5 2\n6 1\n", "line 2 begins at 6 s, before the one above it is over .7 s"),
                 ("# none\n", "nothing in it"),
-                ("".join(f"{n} 0.5\n" for n in range(1001)), "line 1001 is one more than the 1000"),
+                (
+                    "".join(f"{n} 0.5\n" for n in range(1001)),
+                    "has 1001 lines or more; valid: up to 1000",
+                ),
             ):
                 with (
                     self.subTest(flag=flag, text=text[:20]),
@@ -223,7 +226,7 @@ class Options(unittest.TestCase):
             ("--keep", None),
         ):
             with self.assertRaisesRegex(
-                BadInput, f"^{flag} with --generator: there is no cell; valid: --json$"
+                BadInput, f"^{flag} is given with --generator, which has no cell; valid: --json$"
             ):
                 options.parse_emulate(["--generator", flag, *([value] if value else [])])
 
@@ -260,7 +263,7 @@ class Options(unittest.TestCase):
             logs.Log("/dev/zero")
         with self.assertRaisesRegex(BadInput, "/dev/zero: cannot be read: has more than 64 MiB"):
             attenuator_tables.read_table("/dev/zero")
-        with self.assertRaisesRegex(BadInput, "/dev/zero: not a key file"):
+        with self.assertRaisesRegex(BadInput, "/dev/zero is no key file"):
             remote.read_key_file("/dev/zero", secret=False)
 
     def test_ports_to_split_are_taken_as_yaml_reads_them(self):
@@ -419,10 +422,10 @@ class Options(unittest.TestCase):
     def test_a_bad_file_is_refused_with_its_name_and_the_key(self):
         for text, pattern in (
             ("link: [1", "is not YAML"),
-            ("- 1\n- 2\n", "settings are expected"),
-            ("just words\n", "settings are expected"),
-            ("link: 3\n", "link: settings are expected"),
-            ("link: {bnis: 3}\n", "unknown key link.bnis; known: link.bins, "),
+            ("- 1\n- 2\n", "has no settings; valid: groups of them"),
+            ("just words\n", "has no settings; valid: groups of them"),
+            ("link: 3\n", "link has no settings; valid: groups"),
+            ("link: {bnis: 3}\n", "unknown key link.bnis; valid: link.bins, "),
             ("lnik: {bins: 3}\n", "unknown key lnik"),
             ("link: {bins: 26}\n", "link.bins is 26; valid: 1..25"),
             ("link: {bins: true}\n", "link.bins is True; valid: 1..25"),

@@ -227,7 +227,7 @@ class ConfinedTrace(unittest.TestCase):
                         else (
                             2,
                             (
-                                f"wip_emulator: {file}: has {slots} slots{kind}: valid is 1 to"
+                                f"wip_emulator: {file}: has {slots} slots{kind}; valid: 1.."
                                 f" {valid}, as it is played from memory\n"
                             ),
                         )
@@ -241,7 +241,7 @@ class ConfinedTrace(unittest.TestCase):
         done = self.emulator(file, "--check")
         self.assertEqual(
             (done.returncode, done.stderr),
-            (2, f"wip_emulator: {file}: has {3 << 30} bytes: valid is up to {2 << 30}\n"),
+            (2, f"wip_emulator: {file}: has {3 << 30} bytes; valid: up to {2 << 30}\n"),
         )
 
     def test_what_is_no_trace_is_one_line(self):

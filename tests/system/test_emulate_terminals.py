@@ -206,7 +206,7 @@ class Terminals(unittest.TestCase):
 
                 self.assertTrue(count("samples", 100))
                 with self.assertRaisesRegex(
-                    BadInput, "wlan.rate_mbps = 1: a link of kind ofdm has no such live setting"
+                    BadInput, "wlan.rate_mbps is 1: a link of kind ofdm has no such live setting"
                 ):
                     settings.set({"wlan.rate_mbps": 1})
                 settings.set({"channel.blackout": 300})
@@ -283,9 +283,7 @@ class Terminals(unittest.TestCase):
             for packet in journal:
                 self.assertEqual((packet["user"], packet["bytes"], packet["frames"]), (1, 84, 3))
                 self.assertEqual((packet["pdus"][1] - packet["pdus"][0]) % 4096, 2)
-            with self.assertRaisesRegex(
-                BadInput, "umts.down_kbps.*expected a number 0, or 1..20000"
-            ):
+            with self.assertRaisesRegex(BadInput, "umts.down_kbps.*valid: a number 0, or 1..20000"):
                 settings.set({"umts.down_kbps": 0.5})
             settings.set({"delay_injection.mode": "adaptive"})
             with self.assertRaisesRegex(BadInput, "umts.spikes.*pairs"):
@@ -293,7 +291,7 @@ class Terminals(unittest.TestCase):
             with self.assertRaisesRegex(BadInput, "umts.classes.*conversational, streaming"):
                 settings.set({"umts.classes": "urgent"})
             with self.assertRaisesRegex(
-                BadInput, "channel.snr_db = 10: a link of kind umts has no such live setting"
+                BadInput, "channel.snr_db is 10: a link of kind umts has no such live setting"
             ):
                 settings.set({"channel.snr_db": 10})
             return {"lost_before": whole, "spike": spike, "slow": slow, "echoes": echoes}

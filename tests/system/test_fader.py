@@ -275,12 +275,11 @@ class Cabled(unittest.TestCase):
 
         refused(
             lambda c: c["fader"].update(delay_samples=2000),
-            "fader.delay_samples = 2000: not valid; expected at least twice"
-            " fader.piece_samples, 2560",
+            "fader.delay_samples is 2000; valid: at least twice fader.piece_samples, 2560",
         )
         refused(
             lambda c: c["nodes"]["terminal"].update(radio=c["nodes"]["base"]["radio"]),
-            "nodes.terminal.channel = 0: not valid; expected another one",
+            "nodes.terminal.channel is 0; valid: another one",
         )
         refused(lambda c: c["nodes"]["base"].update(channel=3), "channel 3 of 1 receive channels")
         for side, valid in (("receive", "-40..60"), ("transmit", "-80..20")):
@@ -297,11 +296,11 @@ class Cabled(unittest.TestCase):
 
         refused(
             both_on_a_b210,
-            r"nodes.terminal.radio = .*: its master clock is 61440000.0* Hz; expected at most"
+            r"nodes.terminal.radio is .*: its master clock is 61440000.0* Hz; valid: up to"
             r" 30720000 for two channels "
             r"\(master_clock_rate=30.72e6\)",
         )
-        refused(lambda c: c.update(paths=[]), "paths: expected at least one")
+        refused(lambda c: c.update(paths=[]), "paths is empty; valid: one or more")
         refused(
             lambda c: c["nodes"]["base"].update(radio=c["nodes"]["base"]["radio"] + "x"),
             "no node 'fader-basex'",
@@ -454,7 +453,10 @@ class Cell(unittest.TestCase):
         # The retransmission delay cannot become shorter than the way through the fader.
         done = openwip("set", "--name", name, "link.retransmission_delay_ms=3")
         self.assertEqual(done.returncode, 2, done)
-        self.assertIn("with link.fader_slots = 3 and a lead of 0 at least 6 slots", done.stderr)
+        self.assertIn(
+            "with link.fader_slots = 3 and a lead of 0 slots it is too short; valid: at least 6 slots",
+            done.stderr,
+        )
 
         def heard():
             return (

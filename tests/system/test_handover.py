@@ -59,8 +59,8 @@ class Refusals(unittest.TestCase):
 
     def test_the_process_names_the_key_the_value_and_what_is_valid(self):
         for settings, said in (
-            ({"hetnet.networks": "LTE"}, "hetnet.networks = LTE.*valid: WLAN, UMTS, GPRS"),
-            ({"hetnet.network": "LTE"}, "hetnet.network = LTE.*valid: WLAN, UMTS, GPRS"),
+            ({"hetnet.networks": "LTE"}, "hetnet.networks is LTE.*valid: WLAN, UMTS, GPRS"),
+            ({"hetnet.network": "LTE"}, "hetnet.network is LTE.*valid: WLAN, UMTS, GPRS"),
             ({"hetnet.plan": "5@UMTS"}, "hetnet.plan = 5@UMTS.*30s"),
             (
                 {"hetnet.network_timer_s": 1, "hetnet.network_chain": [1, 0]},
@@ -104,12 +104,12 @@ class Handover(unittest.TestCase):
             lost = ping(cell, "-c", "1", "-W", "1")
             wait_until(lambda: not mobility().handing_over, 10)
             gprs = ping(cell, "-c", "1", "-W", "10")
-            with self.assertRaisesRegex(BadInput, "hetnet.network = LTE.*WLAN, UMTS, GPRS"):
+            with self.assertRaisesRegex(BadInput, "hetnet.network is LTE.*WLAN, UMTS, GPRS"):
                 s.set({"hetnet.network": "LTE"})
             with self.assertRaisesRegex(BadInput, "hetnet.networks"):
                 s.set({"hetnet.networks": "WLAN"})
             with self.assertRaisesRegex(
-                BadInput, "channel.snr_db = 10: a link of kind hetnet has no such live setting"
+                BadInput, "channel.snr_db is 10: a link of kind hetnet has no such live setting"
             ):
                 s.set({"channel.snr_db": 10})
             code, out, error = openwip("set", "--name", cell.name, "hetnet.network=WLAN")

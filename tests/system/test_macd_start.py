@@ -65,14 +65,18 @@ def test_bad_configuration_files():
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
             refused(start("--config", str(path)), str(path), *words)
 
-        with_file("role: base\nlink:\n  bins: 99\n", ":3:", "link.bins = 99", "1..25")
+        with_file("role: base\nlink:\n  bins: 99\n", ":3:", "link.bins is 99", "1..25")
         with_file("role: base\nlink:\n  binz: 9\n", ":3:", "link.binz", "did you mean link.bins?")
         with_file("role: base\nrole: base\n", ":2:", "role: given twice")
         with_file("role: [base\n", "not YAML")
-        with_file("role: base\nlink: {modulation: 9}\n", "link.modulation = 9", "adaptive")
-        with_file("role: base\nlink: {profile: wipemu}\n", "link.profile = wipemu", "radio")
-        with_file("role: base\ntun: {address: here}\n", "tun.address = here", "10.42.0.1/30")
-        with_file("role: base\nuser: nobody-like-this\n", "user = nobody-like-this", "no such user")
+        with_file("role: base\nlink: {modulation: 9}\n", "link.modulation is 9", "adaptive")
+        with_file("role: base\nlink: {profile: wipemu}\n", "link.profile is wipemu", "radio")
+        with_file("role: base\ntun: {address: here}\n", "tun.address is here", "10.42.0.1/30")
+        with_file(
+            "role: base\nuser: nobody-like-this\n",
+            "user is nobody-like-this",
+            "an account of this computer",
+        )
         with_file(b"\xff" + os.urandom(300) + b"\0")  # never a comment or an empty document
         refused(start("--config", str(p.run / "none.yaml")), "none.yaml: No such file")
         refused(start("--config", str(p.run)), str(p.run))
@@ -105,7 +109,7 @@ def test_the_effective_configuration_is_printed():
 def test_a_name_in_use():
     with Place() as p:
         subprocess.run(["ip", "-n", p.netns, "tuntap", "add", "wip0", "mode", "tun"], check=True)
-        refused(p.start(), "tun.name = wip0", "exists already")
+        refused(p.start(), "tun.name is wip0", "exists already")
 
 
 def test_no_permission_to_make_an_interface():
@@ -117,7 +121,7 @@ def test_no_permission_to_make_an_interface():
         )
         refused(
             p.start(wrapper=["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"]),
-            "tun.name = wip0",
+            "tun.name is wip0",
             "CAP_NET_ADMIN",
         )
 
@@ -202,7 +206,7 @@ def test_a_socket_left_by_a_kill_is_no_obstacle():
 def test_a_file_in_the_way_and_a_missing_folder():
     with Place() as p:
         (p.run / "base.slot").write_text("precious")
-        refused(p.start(), "endpoints.slot_link", "not a socket")
+        refused(p.start(), "endpoints.slot_link", "no socket")
         assert (p.run / "base.slot").read_text() == "precious"
         refused(
             p.start(environment={"OPENWIP_RUN": "/nowhere"}),

@@ -127,7 +127,7 @@ class NewSetting(unittest.TestCase):
         done = self.openwip("set", "--name", CELL, "link.eagerness=keen")
         self.assertEqual(done.returncode, 2, done)
         self.assertIn(
-            "link.eagerness = keen: too much for so many bins; valid: mild, or link.bins up to 20",
+            "link.eagerness is keen: too much for so many bins; valid: mild, or link.bins up to 20",
             done.stderr,
         )
         self.assertEqual(self.value(), "mild")
@@ -138,7 +138,7 @@ class NewSetting(unittest.TestCase):
         done = self.openwip("set", "--name", CELL, "link.eagerness=wild")
         self.assertEqual(
             (done.returncode, done.stderr),
-            (2, "openwip: link.eagerness = wild: not valid; valid: mild|keen\n"),
+            (2, "openwip: link.eagerness is wild; valid: mild|keen\n"),
         )
         if MONITOR.exists() and not screens.missing():
             self.set_in_the_window()
@@ -158,7 +158,7 @@ class NewSetting(unittest.TestCase):
     def test_what_the_process_cannot_take_is_refused_at_the_start(self):
         done = self.openwip("emulate", "--name", CELL, "--bins", "21")
         self.assertEqual(done.returncode, 2, done)
-        self.assertIn("link.eagerness = keen: too much for so many bins", done.stderr)
+        self.assertIn("link.eagerness is keen: too much for so many bins", done.stderr)
 
     def test_it_is_described(self):
         done = self.openwip("get", "--describe", "link.eagerness")

@@ -169,7 +169,7 @@ class OwnCode(unittest.TestCase):
             (("--scheduler", "python:no.py:A"), "no.py: No such file or directory; valid: a file"),
             (
                 ("--scheduler", self.value("library", "careful.so")),
-                "the library has no scheduler; valid: one whose table has its functions",
+                "has not all functions of a scheduler; valid: a library with scheduler_make",
             ),
             (
                 ("--adaptation", self.value("python", "fair.py:ProportionalFair")),

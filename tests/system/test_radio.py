@@ -258,7 +258,7 @@ class Radio(unittest.TestCase):
                 ("levels", "--radio", "type=vusrp", "--gain", "10"),
                 "it is now --transmit-gain, of the transmitter, or --receive-gain, of the receiver",
             ),
-            (("levels", "--radio", "type=vusrp", "--antenna", "RX9"), "valid is RX2 or TX/RX"),
+            (("levels", "--radio", "type=vusrp", "--antenna", "RX9"), "valid: RX2 or TX/RX"),
         ):
             done = openwip("radio", *arguments)
             self.assertEqual(

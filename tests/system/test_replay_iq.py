@@ -282,7 +282,7 @@ class Replay(unittest.TestCase):
         meta = json.loads(pathlib.Path(f"{self.recording}.sigmf-meta").read_text())
         meta["global"]["openwip:link"]["order"] = "sideways"
         pathlib.Path(f"{link}.sigmf-meta").write_text(json.dumps(meta))
-        self.refused("link.order = sideways", "--replay-iq", link)
+        self.refused("link.order is sideways", "--replay-iq", link)
         pathlib.Path(f"{link}.openwip-slots").unlink()
         pathlib.Path(f"{link}.openwip-slots").write_bytes(b"OWSLOTS1\x05\0\0\0\xff\xff\xff\xff\xff")
         self.refused("report 0", "--replay-iq", link)

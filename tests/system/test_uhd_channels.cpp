@@ -292,9 +292,9 @@ TEST(Channels, without_a_node_are_there_and_do_not_stream) {
     radio->set_rx_rate(7.68e6);
     radio->set_rx_freq(1e9, 1);
     EXPECT_TRUE(has(refused([&] { radio->get_rx_stream(channels({1})); }),
-                    "channel 1 has no node of the medium; device argument node=A:B names"));
+                    "channel 1 has no node of the medium; valid: device argument node=A:B"));
     EXPECT_TRUE(has(refused([&] { open("b:c:a"); }),
-                    "node=b:c:a: valid is one for each channel of the radio, at most 2"));
+                    "node is b:c:a; valid: one for each channel of the radio, at most 2"));
     EXPECT_TRUE(has(refused([&] { open("b:d"); }), "has no node 'd'"));
 }
 

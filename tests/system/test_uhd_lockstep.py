@@ -119,7 +119,7 @@ class Lockstep(unittest.TestCase):
             self.assertEqual(second.returncode, 2, second.stderr)
             self.assertRegex(
                 second.stderr,
-                "^air: air.control = ipc://.*: in use: another process listens there\n$",
+                "^air: air.control is ipc://.*: another process listens there; valid: an endpoint that is free\n$",
             )
             self.assertFalse(media.socket_of(air.name + "b").exists())
             self.assertTrue(air.ask().ok)

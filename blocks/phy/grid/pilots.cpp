@@ -5,12 +5,13 @@
 #include <string>
 
 #include "phy/grid/sequence.h"
+#include "types/not_valid.h"
 
 namespace wip::phy {
 
 pilots::pilots(sender from) {
     if (from.cell < 0 || from.cell >= nof_cells)
-        throw std::invalid_argument("cell: " + std::to_string(from.cell) + " is not in 0..63");
+        throw std::invalid_argument(not_valid("cell", std::to_string(from.cell), "0..63"));
     constexpr float a = 0.70710678F;
     for (int s = 0; s < slots_per_frame; ++s) {
         const auto key = pilot_key(from, s);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "phy/prediction/predictors.h"
+#include "types/not_valid.h"
 
 namespace wip::phy {
 
@@ -24,7 +25,7 @@ public:
 
 std::unique_ptr<gain_predictor> make_gain_predictor(std::string_view name, int horizon) {
     if (horizon < 1 || horizon > 64)
-        throw std::invalid_argument("horizon: " + std::to_string(horizon) + " is not in 1..64");
+        throw std::invalid_argument(not_valid("horizon", std::to_string(horizon), "1..64 slots"));
     if (name == "last") return std::make_unique<last_predictor>();
     if (name == "ar") return make_burg_predictor(horizon);
     if (name == "ls") return make_least_squares_predictor(horizon);
@@ -32,7 +33,7 @@ std::unique_ptr<gain_predictor> make_gain_predictor(std::string_view name, int h
     if (name == "delay") return make_delay_predictor(horizon);
     std::string valid;
     for (const auto n : predictor_names) valid += (valid.empty() ? "" : ", ") + std::string(n);
-    throw std::invalid_argument("predictor: '" + std::string(name) + "' is not one of " + valid);
+    throw std::invalid_argument(not_valid("predictor", "'" + std::string(name) + "'", valid));
 }
 
 }  // namespace wip::phy

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "types/not_valid.h"
+
 namespace wip::phy {
 
 namespace {
@@ -31,8 +33,8 @@ snr_predictor::snr_predictor(int horizon_slots, std::string_view method,
                              const gain_predictor_maker& make)
     : choice_{std::string(method), horizon_slots} {
     if (horizon_slots < 0 || horizon_slots > longest_horizon)
-        throw std::invalid_argument("horizon_slots: " + std::to_string(horizon_slots) +
-                                    " is not in 0.." + std::to_string(longest_horizon));
+        throw std::invalid_argument(not_valid("horizon_slots", std::to_string(horizon_slots),
+                                              "0.." + std::to_string(longest_horizon)));
     auto made = make(method, std::max(horizon_slots, 1));
     if (horizon_slots > 0) method_ = std::move(made);
     forecasts_.resize(static_cast<std::size_t>(std::max(horizon_slots, 1)));

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "types/not_valid.h"
+
 namespace wip::phy {
 
 namespace {
@@ -139,8 +141,7 @@ void slice_bpsk(const float* re, std::uint8_t* out, int n) {
 constellation::constellation(int bits_per_symbol, eight_points eight)
     : bits_(bits_per_symbol), eight_(eight) {
     if (bits_ < 1 || bits_ > max_bits_per_symbol)
-        throw std::invalid_argument("bits_per_symbol: " + std::to_string(bits_) +
-                                    " is not in 1..8");
+        throw std::invalid_argument(not_valid("bits_per_symbol", std::to_string(bits_), "1..8"));
     points_ = make_points(bits_, eight_);
     double energy = 0;
     for (const auto p : points_) energy += static_cast<double>(std::norm(p));

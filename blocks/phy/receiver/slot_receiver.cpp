@@ -28,11 +28,12 @@ std::int64_t modulo(std::int64_t a, std::int64_t m) { return (a % m + m) % m; }
 int checked(const slot_receiver_config& c) {
     if (c.profile != link_profile::radio)
         throw std::invalid_argument(
-            "profile: the PHY carries radio only (wipemu has no frame check on the air)");
+            "profile is wipemu, which has no frame check on the air; valid in the PHY: radio");
     if (c.terminal != only_terminal && (c.terminal < 0 || c.terminal >= most_terminals))
-        throw std::invalid_argument("terminal: " + std::to_string(c.terminal) + ": valid is 0 to " +
-                                    std::to_string(most_terminals - 1) + ", or " +
-                                    std::to_string(only_terminal) + " in a cell with one");
+        throw std::invalid_argument(not_valid("terminal", std::to_string(c.terminal),
+                                              "0.." + std::to_string(most_terminals - 1) + ", or " +
+                                                  std::to_string(only_terminal) +
+                                                  " in a cell with one"));
     return c.cell == any_cell ? 0 : c.cell;
 }
 

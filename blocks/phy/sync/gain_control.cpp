@@ -39,13 +39,14 @@ gain_control::gain_control(const gain_control_config& config)
     : config_(config), gain_(config.gain_db) {
     if (!(config.lowest_db <= config.highest_db) || !std::isfinite(config.lowest_db) ||
         !std::isfinite(config.highest_db))
-        throw std::invalid_argument("gain control: lowest gain " +
-                                    std::to_string(config.lowest_db) + " dB is above highest " +
-                                    std::to_string(config.highest_db) + " dB");
+        throw std::invalid_argument(
+            not_valid("gain control: the lowest gain", text_of(config.lowest_db) + " dB",
+                      "at most the highest, " + text_of(config.highest_db) + " dB"));
     if (config.lowest_db < config.highest_db)
         check_range("gain_db", config.gain_db, config.lowest_db, config.highest_db);
     else if (!std::isfinite(config.gain_db))
-        throw std::invalid_argument("gain control: the gain is not a number");
+        throw std::invalid_argument(
+            not_valid("gain control: the gain", text_of(config.gain_db), "a finite number of dB"));
 }
 
 void gain_control::forget() noexcept {

@@ -18,6 +18,7 @@
 #include "phy/ofdm/ofdm.h"
 #include "phy/qam/constellation.h"
 #include "types/bin.h"
+#include "types/not_valid.h"
 
 namespace wip::phy {
 
@@ -66,10 +67,10 @@ struct slot_modulator::state {
           control(from, c.terminal ? control_kind::feedback : c.control) {
         if (c.profile != link_profile::radio)
             throw std::invalid_argument(
-                "profile: the PHY carries radio only (wipemu has no frame check on the air)");
+                "profile is wipemu, which has no frame check on the air; valid in the PHY: radio");
         if (c.edge_samples < 0 || c.edge_samples > most_edge_samples)
-            throw std::invalid_argument("edge_samples: " + std::to_string(c.edge_samples) +
-                                        ": valid is 0 to " + std::to_string(most_edge_samples));
+            throw std::invalid_argument(not_valid("edge_samples", std::to_string(c.edge_samples),
+                                                  "0.." + std::to_string(most_edge_samples)));
         for (int i = 0; i < c.edge_samples; ++i)
             edge.push_back(static_cast<float>(
                 0.5 - 0.5 * std::cos(std::numbers::pi * (i + 0.5) / c.edge_samples)));

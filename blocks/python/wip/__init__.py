@@ -16,5 +16,5 @@ def slot_of_time(seconds):
 
     sample = round(Fraction(seconds) * SAMPLE_RATE)
     if sample % SLOT_SAMPLES:
-        raise ValueError(f"{seconds} s is no start of a slot; slots start at multiples of 1/1500 s")
+        raise ValueError(f"{seconds} s is no start of a slot; valid: multiples of 1/1500 s")
     return sample // SLOT_SAMPLES

@@ -247,8 +247,8 @@ PYBIND11_MODULE(wip_python, m) {
         "test_pattern_frame",
         [](std::uint64_t seed, int sn, int bits_per_symbol) {
             if (bits_per_symbol < 1 || bits_per_symbol > 8)
-                throw std::invalid_argument("bits_per_symbol: " + std::to_string(bits_per_symbol) +
-                                            " is outside 1 .. 8");
+                throw std::invalid_argument("bits_per_symbol is " +
+                                            std::to_string(bits_per_symbol) + "; valid: 1..8");
             std::vector<std::uint8_t> out(static_cast<std::size_t>(
                 wip::frame_payload_bytes(wip::test_pattern::profile, bits_per_symbol)));
             wip::test_pattern::frame_content(seed, static_cast<wip::wire_sn>(sn & 0xffff),

@@ -87,7 +87,8 @@ const family& family_of_release(std::string_view name, std::string_view release)
     int number = -1;
     const auto [end, error] = std::from_chars(minor.data(), minor.data() + minor.size(), number);
     if (error != std::errc() || end != minor.data() + minor.size() || number < 0 || number > 10)
-        throw std::invalid_argument("UHD " + std::string(release) + ": valid is 4.0 to 4.10");
+        throw std::invalid_argument("release of UHD is " + std::string(release) +
+                                    "; valid: 4.0 to 4.10");
     if (name == ideal_family().name) return ideal_family();
     if (name == "b200") return find_family(name, "4.0-4.10");
     return find_family(name, number <= 3   ? "4.0-4.3"
@@ -102,9 +103,9 @@ const family& find_family(std::string_view name, std::string_view versions) {
         if (f.name == name && f.versions == versions) return f;
         valid += " " + std::string(f.name) + " " + std::string(f.versions) + ",";
     }
-    throw std::invalid_argument("FPGA family " + std::string(name) + " of UHD " +
-                                std::string(versions) + ": there are" +
-                                valid.substr(0, valid.size() - 1));
+    throw std::invalid_argument("there is no FPGA family " + std::string(name) + " of UHD " +
+                                std::string(versions) +
+                                "; valid:" + valid.substr(0, valid.size() - 1));
 }
 
 }  // namespace wip::vusrp::fpga

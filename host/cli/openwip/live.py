@@ -63,4 +63,4 @@ def _find_schema() -> None:
         importlib.invalidate_caches()
     if importlib.util.find_spec("openwip_schema") is None:
         sys.path.remove(build)
-        raise BadInput(f"there are no messages in {build}: run ./openwip build record")
+        raise BadInput(f"there are no messages in {build}; valid: after ./openwip build record")

@@ -60,7 +60,7 @@ def run(command: str = "emulate", **options: Any) -> dict[str, Any]:
     if command not in REPORTING:
         raise BadInput(f"command is {command!r}; valid: {', '.join(REPORTING)}")
     if "json" in options:
-        raise BadInput("json: the report is what run() returns")
+        raise BadInput("json is given, and the report is what run() returns; valid: without json")
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, "report.json")
         done = subprocess.run(

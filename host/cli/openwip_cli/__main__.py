@@ -89,7 +89,7 @@ GIVEN = (
 
 def find(command: str) -> Any:
     if command not in COMMANDS:
-        raise BadInput(f"unknown command {command}")
+        raise BadInput(f"unknown command {command}; valid: those that ./openwip help lists")
     return load(COMMANDS[command])
 
 

@@ -64,6 +64,13 @@ class BadInput(Stop):
         super().__init__(without_middle(why, LONGEST_LINE))
 
 
+def not_valid(key: str, value: Any, valid: str) -> BadInput:
+    """The error of a value: which one, what it is and what would be valid, as the programs in C++
+    write it (blocks/types/not_valid.h). A text is shown as it is, anything else as Python writes
+    it."""
+    return BadInput(f"{key} is {shown(value)}; valid: {valid}")
+
+
 def signal_name(number: int) -> str:
     """SIGSEGV; those for real time have no name."""
     try:

@@ -27,7 +27,7 @@ void read_key_file(const std::string& path, std::string& public_key, std::string
         if (name == "secret-key:" && secret_key != nullptr) *secret_key = value;
     }
     if (!is_key(public_key) || (secret_key != nullptr && !is_key(*secret_key)))
-        throw bad_input(path + ": no key file; expected lines public-key: KEY" +
+        throw bad_input(path + ": is no key file; valid: lines public-key: KEY" +
                         (secret_key != nullptr ? " and secret-key: KEY" : "") +
                         ", 40 characters each");
 }
@@ -50,7 +50,8 @@ std::map<std::string, std::string> named(const std::vector<std::string>& words,
         if (equal == std::string::npos || equal == 0 || !is_endpoint(w.substr(equal + 1)))
             refuse(option, w);
         if (!found.emplace(w.substr(0, equal), w.substr(equal + 1)).second)
-            throw bad_input(std::string(option) + ": source '" + w.substr(0, equal) + "' twice");
+            throw bad_input(std::string(option) + " names the source '" + w.substr(0, equal) +
+                            "' twice; valid: once");
     }
     return found;
 }

@@ -111,7 +111,7 @@ TEST(BitErrors, SettingsThatMakeNoSenseAreNamed) {
         }
     };
     refused({.ber = -1e-9}, "ber");
-    refused({.ber = 0.6}, "0 .. 0.5");
+    refused({.ber = 0.6}, "0..0.5");
     refused({.ber = std::nan("")}, "ber");
     refused({.burstiness = 1.1}, "burstiness");
 }

@@ -160,7 +160,7 @@ TEST_F(ChannelControl, a_trace_has_all_of_its_own_but_the_blackout_until_another
     // Files are read at the start: names of files are not even looked at.
     for (const std::string model : {"u.h5", "/tmp/u.h5", "../u.h5", "/tmp/u.yaml"})
         EXPECT_NE(set("channel: {model: " + model + "}")
-                      .find("channel.model = " + model + ": not valid; expected one of: awgn, "),
+                      .find("channel.model is " + model + "; valid: one of: awgn, "),
                   std::string::npos)
             << model;
     EXPECT_TRUE(taken.empty());
@@ -213,8 +213,8 @@ TEST_F(ChannelControl, noise_and_blackout_are_those_of_all_paths_to_a_receiver) 
     const std::string both =
         set("paths: {'base:terminal': {channel: {snr_db: 3}},"
             " 'relay:terminal': {channel: {snr_db: 9}}}");
-    EXPECT_NE(both.find("paths.relay:terminal.channel.snr_db = 9: not valid; expected one of it "
-                        "and paths.base:terminal.channel.snr_db, which have one receiver"),
+    EXPECT_NE(both.find("paths.relay:terminal.channel.snr_db is 9: with "
+                        "paths.base:terminal.channel.snr_db, which has the same receiver"),
               std::string::npos)
         << both;
     EXPECT_EQ(taken.size(), 1U);
@@ -224,17 +224,18 @@ TEST_F(ChannelControl, a_path_that_there_is_not_is_refused_with_those_that_are) 
     start(three_paths);
     const std::string before = control->settings(0);
     const std::string valid = "base:terminal, relay:terminal, terminal:base, base:terminal:2";
-    const std::string keyed = "expected paths.NAME.channel.model, NAME one of: " + valid;
+    const std::string keyed = "valid: paths.NAME.channel.model, NAME one of: " + valid;
     EXPECT_NE(set("channel: {model: flat}").find(keyed), std::string::npos);
     for (const std::string name : {"relay", "base:terminal:3", "0"})
         EXPECT_NE(set("paths: {'" + name + "': {channel: {model: flat}}}")
-                      .find("paths." + name + ": there is no such path; expected one of: " + valid),
+                      .find("there is no path paths." + name + "; valid: " + valid),
                   std::string::npos);
     // One of two is not taken: nothing is.
-    EXPECT_NE(set("paths: {'base:terminal': {channel: {model: flat}},"
-                  " 'terminal:base': {channel: {snr_db: 9}}}")
-                  .find("paths.terminal:base.channel.snr_db = 9: not valid; the receiver has no"),
-              std::string::npos);
+    EXPECT_NE(
+        set("paths: {'base:terminal': {channel: {model: flat}},"
+            " 'terminal:base': {channel: {snr_db: 9}}}")
+            .find("paths.terminal:base.channel.snr_db is 9: the receiver of this path has no"),
+        std::string::npos);
     for (const std::string bad :
          {"paths: {'base:terminal': {gain_db: 3}}", "paths: [{gain_db: 3}]", "paths: 3",
           "paths: {'base:terminal': {channel: {model: fog}}}", "nodes: {base: {noise_dbfs: 3}}"})

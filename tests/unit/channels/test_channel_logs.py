@@ -119,14 +119,14 @@ class Dialects(Folder):
             ]
 
         for value, pattern in (
-            ("nan", "line 15 has 'nan'; valid are numbers in dB"),
+            ("nan", "line 15 has 'nan'; valid: numbers in dB"),
             ("-inf", "line 15 has '-inf'"),
             ("", "line 15 has ''"),
             ("1_6.0", "line 15 has '1_6.0'"),
             ("0x1p3", "line 15 has '0x1p3'"),
             ("١٦", "line 15 has '١٦'"),
-            ("-61", "line 15: valid are SNRs of -60 to 80 dB"),
-            ("1e3", "line 15: valid are SNRs of -60 to 80 dB"),
+            ("-61", "line 15 has an SNR that is not valid; valid: -60..80 dB"),
+            ("1e3", "line 15 has an SNR that is not valid; valid: -60..80 dB"),
         ):
             with self.subTest(value):
                 self.refused(pattern, with_(value))
@@ -212,7 +212,7 @@ class Times(Folder):
         for rate in (1e-9, 1e-5):
             self.refused("last .* s; valid: up to 604800 s", ["1", "2", *["3"] * 300], rate)
         for rate in (0, -1, float("nan"), float("inf"), 1e7):
-            self.refused("valid is more than 0, to 1e\\+06 rows a second", ["1", "2"], rate)
+            self.refused("valid: more than 0, to 1e\\+06 rows a second", ["1", "2"], rate)
         self.refused("has fewer than two rows", ["1"], 1)
 
     def test_memory_does_not_grow_with_the_length_of_the_log(self):

@@ -68,6 +68,6 @@ TEST(DistinctStreams, AChannelWithTwoStreamsThatAreOneIsRefusedByItsSeed) {
     EXPECT_EQ(refusal(seed_of_taps), "");
     const distinct_streams run;
     EXPECT_EQ(refusal(seed_of_taps),
-              "seed = 500111: two of this run's random streams would be the same; valid: another "
+              "seed is 500111: two of this run's random streams would be the same; valid: another "
               "seed");
 }

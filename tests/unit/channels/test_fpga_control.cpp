@@ -443,7 +443,8 @@ TEST(FpgaControl, names_the_families_when_it_is_asked_for_another) {
         FAIL();
     } catch (const std::invalid_argument& e) {
         EXPECT_EQ(std::string(e.what()),
-                  "FPGA family b300 of UHD 4.9: there are rfnoc 4.0-4.3, rfnoc 4.4-4.8, rfnoc 4.9, "
+                  "there is no FPGA family b300 of UHD 4.9; valid: rfnoc 4.0-4.3, rfnoc 4.4-4.8, "
+                  "rfnoc 4.9, "
                   "rfnoc 4.10, rfnoc_duc 4.0-4.3, rfnoc_duc 4.4-4.8, rfnoc_duc 4.9, "
                   "rfnoc_duc 4.10, b200 4.0-4.10");
     }

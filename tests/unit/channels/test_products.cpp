@@ -103,7 +103,7 @@ TEST(Products, an_unknown_one_is_refused_by_its_name) {
         FAIL();
     } catch (const std::invalid_argument& e) {
         EXPECT_EQ(std::string(e.what()),
-                  "device argument product=b2100: valid is b200, b210, n210, x310, n310, n320, "
+                  "device argument product is b2100; valid: b200, b210, n210, x310, n310, n320, "
                   "e320, x410, or none (a radio without faults)");
     }
 }
@@ -166,16 +166,16 @@ TEST(Products, a_table_is_read_with_what_it_merges) {
 TEST(Products, a_table_that_is_none_is_refused_by_place_value_and_what_is_valid) {
     const std::vector<std::array<std::string, 3>> cases = {
         {"wrong: force", "wrong: fourced",
-         "t.yaml: products.plain.clock.wrong: 'fourced'; valid: one of refuse, force, default, "
+         "t.yaml: products.plain.clock.wrong is 'fourced'; valid: one of refuse, force, default, "
          "ignore"},
         {"command_timing: at_once", "command_timing: exakt",
-         "t.yaml: products.plain.command_timing: 'exakt'; valid: one of exact, at_once"},
+         "t.yaml: products.plain.command_timing is 'exakt'; valid: one of exact, at_once"},
         {"packet: 100", "packet: 1.5",
-         "t.yaml: products.plain.packet: '1.5'; valid: a whole number"},
-        {"    ppm: 2\n", "", "t.yaml: products.plain.ppm: missing; valid: a number"},
-        {"[10, -10]", "[10]", "t.yaml: products.plain.full_scale_dbm: a list; valid: 2 numbers"},
+         "t.yaml: products.plain.packet is '1.5'; valid: a whole number"},
+        {"    ppm: 2\n", "", "t.yaml: products.plain.ppm is missing; valid: a number"},
+        {"[10, -10]", "[10]", "t.yaml: products.plain.full_scale_dbm is a list; valid: 2 numbers"},
         {"default: 1500", "defualt: 1500", "t.yaml: products.plain.clock.defualt: unknown key"},
-        {"[T]", "T", "t.yaml: products.plain.transmit_antennas: 'T'; valid: a list"},
+        {"[T]", "T", "t.yaml: products.plain.transmit_antennas is 'T'; valid: a list"},
         {"products:", "[", "t.yaml:3: not YAML: "}};
     for (const auto& [good, bad, words] : cases) {
         std::string text = table;

@@ -497,7 +497,10 @@ class EntryPoint(unittest.TestCase):
             capture_output=True,
             text=True,
         )
-        self.assertEqual((done.returncode, done.stderr), (2, "openwip: unknown command dance\n"))
+        self.assertEqual(
+            (done.returncode, done.stderr),
+            (2, "openwip: unknown command dance; valid: those that ./openwip help lists\n"),
+        )
 
     def test_a_failed_build_shows_its_end_and_ends_with_one(self):
         done = self.run_it("build", "demo", NINJA_ENDS="1")

@@ -329,7 +329,10 @@ raise SystemExit(m.main())""",
         done = subprocess.run(
             [sys.executable, "-m", "openwip_cli", "dance"], capture_output=True, text=True
         )
-        self.assertEqual((done.returncode, done.stderr), (2, "openwip: unknown command dance\n"))
+        self.assertEqual(
+            (done.returncode, done.stderr),
+            (2, "openwip: unknown command dance; valid: those that ./openwip help lists\n"),
+        )
 
 
 class Applications(unittest.TestCase):
@@ -408,7 +411,7 @@ class Applications(unittest.TestCase):
         self.assertEqual(
             self.iperf3(f"{self.WARNING}; exit 3"), "the sender: iperf3 ended with exit code 3"
         )
-        self.assertEqual(self.iperf3(self.WARNING), "iperf3 gave no report")
+        self.assertEqual(self.iperf3(self.WARNING), "iperf3 printed no report in JSON")
 
     def test_one_that_does_not_start_says_why(self):
         self.assertEqual(

@@ -105,9 +105,9 @@ class FirstWords(unittest.TestCase):
 
     def test_subcommands_values_and_missing_words_are_refused_with_what_is_valid(self):
         for line, words in (
-            ("channel rendr", "channel rendr: valid is list, render, info"),
-            ("station bas", "station bas: valid is base, terminal"),
-            ("iq", "iq without a command: valid is record, replay, import, info"),
+            ("channel rendr", "command of channel is 'rendr'; valid: list, render, info"),
+            ("station bas", "command of station is 'bas'; valid: base, terminal"),
+            ("iq", "iq is without a command; valid: record, replay, import, info"),
             ("demo --snr loud", "--snr is 'loud'; valid: -60..80"),
             ("demo --bins 26", "--bins is '26'; valid: 1..25"),
             ("emulate --time=reel", "--time is 'reel'; valid: real|virtual|ns3"),

@@ -337,7 +337,7 @@ class Files(LabWorld):
             empty = Recording(record)
             empty.finish(report=world.reports["c"])
             empty.close()
-            self.assertIn("a record of a whole run has it", self.refused(world))
+            self.assertIn("valid: a record of a whole run", self.refused(world))
             record.unlink()
             early = Recording(record)
             early.finish()
@@ -434,7 +434,9 @@ class Sheets(unittest.TestCase):
                 self.assertEqual("--air cabled" in line, bool(more))
 
     def test_a_cable_is_for_the_first_two(self):
-        with self.assertRaisesRegex(BadInput, "--air cabled with worksheet 3; valid: with 1 and 2"):
+        with self.assertRaisesRegex(
+            BadInput, "--air is cabled with worksheet 3; valid: with worksheets 1 and 2"
+        ):
             self.sheet("3", "--air", "cabled")
 
 

@@ -70,8 +70,8 @@ class CommandLine(unittest.TestCase):
             (["--between", "e1", "e2", "--terminals", "3"], "--terminals 3"),
             (["--gateway", "--split-tcp", "all"], "valid: without --split-tcp"),
             (["--ipv6", "on", "--split-tcp", "all"], "valid: without --split-tcp"),
-            (["--gateway", "--generator"], "there is no cell"),
-            (["--ipv6", "on", "--time", "virtual"], "there is no cell"),
+            (["--gateway", "--generator"], "which has no cell"),
+            (["--ipv6", "on", "--time", "virtual"], "which has no cell"),
         ):
             with self.subTest(arguments), self.assertRaises(BadInput) as caught:
                 options.parse_emulate(arguments)

@@ -242,7 +242,9 @@ class Options(unittest.TestCase):
         self.assertNotIn("\n", str(caught.exception))
 
     def test_bad_options_are_one_line_that_says_what_is_valid(self):
-        self.refused("radio x: valid is list, probe, levels, spectrum", radio.main, "x")
+        self.refused(
+            "command of radio is 'x'; valid: list, probe, levels, spectrum", radio.main, "x"
+        )
         self.refused("--tone is '3'; valid: -60..0", radio.main, "levels", "--tone", "3")
         self.refused("--tone is 'nan'; valid", radio.main, "levels", "--tone", "nan")
         self.refused(

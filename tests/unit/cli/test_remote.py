@@ -90,7 +90,7 @@ class Keys(unittest.TestCase):
         with self.assertRaisesRegex(BadInput, "server.key: others may read it .mode 0640."):
             remote.ServerKeys(self.keys)
         (self.keys / "client.key").write_bytes(b"secret-key: short\n\xff")
-        with self.assertRaisesRegex(BadInput, "client.key: not a key file"):
+        with self.assertRaisesRegex(BadInput, "client.key is no key file"):
             remote.ClientKeys(self.keys)
         with self.assertRaisesRegex(BadInput, "server.key: No such file"):
             remote.ServerKeys("/nonexistent")

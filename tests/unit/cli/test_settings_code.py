@@ -92,17 +92,17 @@ class SettingsCode(unittest.TestCase):
 
     def test_a_table_that_is_none_is_refused(self):
         for entries, why in (
-            ("  a: {in: [macd], sort: real}\n", "t.yaml: a: column sort; valid: attributes, "),
-            ("  a: {in: [mcad]}\n", "t.yaml: a: program mcad; valid: demo, "),
+            ("  a: {in: [macd], sort: real}\n", "t.yaml: a: column is sort; valid: attributes, "),
+            ("  a: {in: [mcad]}\n", "t.yaml: a: program is mcad; valid: demo, "),
             ("  a: {in: [macd]}\n  a: {in: [macd]}\n", "t.yaml:3 has settings.a twice"),
-            ("  a: {in: [macd], like: b}\n", "t.yaml: a: like b; valid: a setting"),
-            ("  a: {in: [macd], type: real, range: 3..2}\n", "a: range 3..2; valid: LOW..HIGH"),
-            ("  a: {in: [macd], type: text, check: taste}\n", "a: check taste; valid: "),
-            ("  a: {in: [macd], tcpl: {type: int}}\n", "a: tcpl: type int; valid: boolean, "),
+            ("  a: {in: [macd], like: b}\n", "t.yaml: a: like is b; valid: a setting"),
+            ("  a: {in: [macd], type: real, range: 3..2}\n", "a: range is 3..2; valid: LOW..HIGH"),
+            ("  a: {in: [macd], type: text, check: taste}\n", "a: check is taste; valid: "),
+            ("  a: {in: [macd], tcpl: {type: int}}\n", "a: tcpl: type is int; valid: boolean, "),
             ("  a: {in: [macd]", "t.yaml:3 is not YAML"),
             (
                 "  a: {in: [macd]}\nrules:\n  - {of: [b], needs: a, to_be: [1], why: x}\n",
-                "rule 1: b; valid: a setting of the table",
+                "rule 1: b is no setting of the table; valid: one of its keys",
             ),
             (
                 "  a: {in: [macd]}\nrules:\n  - {of: [a], needs: a, why: x}\n",

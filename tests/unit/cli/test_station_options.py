@@ -171,7 +171,7 @@ class CommandLine(unittest.TestCase):
             ),
             (
                 "port: /dev/x, trigger: external",
-                "unknown key attenuator.trigger; known: attenuator.port, ",
+                "unknown key attenuator.trigger; valid: attenuator.port, ",
             ),
         ):
             with self.subTest(attenuator), tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:

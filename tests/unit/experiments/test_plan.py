@@ -74,7 +74,9 @@ class Grid(unittest.TestCase):
 
     def test_an_experiment_of_one_time_is_refused_in_the_other(self):
         self.world.write("time: virtual\n" + SMALL)
-        with self.assertRaisesRegex(BadInput, "time is 'virtual': give --time virtual"):
+        with self.assertRaisesRegex(
+            BadInput, "time is 'virtual' and --time is real; valid: --time virtual"
+        ):
             self.world.experiment()
 
     def test_realisations_come_before_points_so_that_an_interrupted_experiment_is_complete_in_what_it_has(

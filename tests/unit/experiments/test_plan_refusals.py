@@ -28,9 +28,13 @@ class Refused(unittest.TestCase):
 
     def test_a_bad_file_is_refused_with_its_name_the_key_and_what_is_valid(self):
         for old, new, pattern in (
-            ("title: small", "titel: small", "S1.yaml: unknown key titel; known: "),
+            ("title: small", "titel: small", "S1.yaml: unknown key titel; valid: "),
             ("title: small", "title: [", "S1.yaml is not YAML"),
-            ("defaults: defaults.yaml", "defaults: other.yaml", "other.yaml: No such file"),
+            (
+                "defaults: defaults.yaml",
+                "defaults: other.yaml",
+                "other.yaml: cannot be read: No such file",
+            ),
             (
                 "allocation: static",
                 "allocation: random",
@@ -39,7 +43,7 @@ class Refused(unittest.TestCase):
             (
                 "allocation: static",
                 "alocation: static",
-                "unknown setting alocation; known: channel, ",
+                "unknown setting alocation; valid: channel, ",
             ),
             (
                 "[jakes, winner]",
@@ -122,32 +126,32 @@ class Refused(unittest.TestCase):
                 "metric: goodput_mbps}",
                 "metric: modulation_share, categories: [a]}",
                 (
-                    "S1.yaml: figure small: metric modulation_share:a; valid: modulation_share with"
+                    "S1.yaml: figure small: metric is 'modulation_share:a'; valid: modulation_share with"
                     " a number behind the colon, a whole one"
                 ),
             ),
             (
                 "metric: goodput_mbps}",
                 "metric: goodput}",
-                "S1.yaml: figure small: unknown metric goodput; known: goodput_mbps, ",
+                "S1.yaml: figure small: unknown metric goodput; valid: goodput_mbps, ",
             ),
             (
                 "metric: goodput_mbps}",
                 "metric: [goodput_mbps]}",
-                r"figure small: unknown metric \['goodput_mbps'\]; known",
+                r"figure small: unknown metric \['goodput_mbps'\]; valid",
             ),
             (
                 "metric: goodput_mbps, over",
                 "metric: 'modulation_share:1.5', over",
                 (
-                    "statement best: metric modulation_share:1.5; valid: modulation_share with a"
+                    "statement best: metric is 'modulation_share:1.5'; valid: modulation_share with a"
                     " number behind the colon, a whole"
                 ),
             ),
             (
                 "title: small",
                 "title: small\nuntil: {half_width: 0.1, metric: goodput}",
-                "until: unknown metric goodput; known",
+                "until: unknown metric goodput; valid",
             ),
             (
                 "[adaptive, 1, 2, 3]",
@@ -169,7 +173,7 @@ class Refused(unittest.TestCase):
             (
                 "kind: bars",
                 "yscal: log, kind: bars",
-                "figure small: unknown key yscal; known: averaged, categories",
+                "figure small: unknown key yscal; valid: averaged, categories",
             ),
             (
                 "kind: bars",
@@ -223,7 +227,7 @@ class Refused(unittest.TestCase):
             (
                 SMALL[SMALL.index("figures:") :],
                 "figures: [small]\nstatements: []\n",
-                "figures: a list is expected, of name, kind and more",
+                "figures is no list of mappings; valid: a list, each with name, kind and more",
             ),
             (
                 "kind: bars",
@@ -240,7 +244,7 @@ class Refused(unittest.TestCase):
             (
                 "metric: goodput_mbps, over",
                 "metric: godput, over",
-                "unknown metric godput; known: goodput_mbps, ",
+                "unknown metric godput; valid: goodput_mbps, ",
             ),
         ):
             with self.subTest(new):
@@ -375,18 +379,18 @@ class Refused(unittest.TestCase):
         copy.write_text(SMALL)
         with self.assertRaisesRegex(BadInput, "experiment A1 is named twice"):
             experiments.load(TOP, ["A1", str(copy)], "quick")
-        with self.assertRaisesRegex(BadInput, "none.yaml: No such file"):
+        with self.assertRaisesRegex(BadInput, "none.yaml: cannot be read: No such file"):
             experiments.load(TOP, ["/none.yaml"], "quick")
 
     def test_arguments(self):
         for arguments, pattern in (
-            (["A9"], "unknown experiment A9; known: A1, A2"),
-            ([], "name an experiment"),
+            (["A9"], "unknown experiment A9; valid: A1, A2"),
+            ([], "no experiment is named; valid: "),
             (["A1", "--machine-cores", "0"], "--machine-cores is '0'; valid: 1..999"),
             (["A1", "--machine-cores", "many"], "--machine-cores is"),
             (
                 ["A1", "--profile", "slurm"],
-                "--profile slurm with --time real.*valid: --time virtual",
+                "--profile is slurm with --time real.*valid: --time virtual",
             ),
             (
                 ["A1", "--time", "virtual", "--profile", "moon"],
@@ -394,19 +398,19 @@ class Refused(unittest.TestCase):
             ),
             (
                 ["A1", "--time", "ns3", "--profile", "slurm"],
-                "--profile slurm with --time ns3.*valid: --time virtual",
+                "--profile is slurm with --time ns3.*valid: --time virtual",
             ),
             (["A1", "--tcp", "sack=off"], "--tcp sack is 'off'; valid: 0..1"),
             (["A1", "--tcp", "sack"], "--tcp is 'sack'; valid: NAME=VALUE"),
             (
                 ["A1", "--tcp", "sender=tahoe"],
                 (
-                    "--tcp sender=tahoe; valid: congestion_control, window_bytes, sack.*; with"
+                    "--tcp is sender=tahoe; valid: congestion_control, window_bytes, sack.*; with"
                     " --time ns3"
                 ),
             ),
-            (["A1", "--tcp", "snr=3"], "--tcp snr=3; valid"),
-            (["A1", "--tcp", "sysctl.x=3"], "--tcp sysctl.x=3; valid"),
+            (["A1", "--tcp", "snr=3"], "--tcp is snr=3; valid"),
+            (["A1", "--tcp", "sysctl.x=3"], "--tcp is sysctl.x=3; valid"),
             (
                 ["A1", "--tcp", "congestion_control=tahoe"],
                 "--tcp congestion_control is 'tahoe'; valid: cubic",
@@ -425,9 +429,12 @@ class Refused(unittest.TestCase):
             ),
             (
                 ["D-errors", "--time", "virtual", "--tcp", "initial_window=9"],
-                "--tcp initial_window with workload 'uploads'",
+                "--tcp initial_window is set on a route, which workload 'uploads' does not have",
             ),
-            (["C2", "--tcp", "sack=0"], "--tcp sack with workload 'voip', which has no TCP"),
+            (
+                ["C2", "--tcp", "sack=0"],
+                "--tcp sack is given with workload 'voip', which has no TCP",
+            ),
             (
                 ["U-B6", "--time", "virtual", "--tcp", "congestion_control=bbr"],
                 "--tcp congestion_control is over .* the grid",
@@ -444,7 +451,10 @@ class Refused(unittest.TestCase):
             ),
             (["A1", "--set", "umts.rubbish=1"], "--set umts.rubbish=1: umts.rubbish is no setting"),
             (["A1", "--set", "snr=loud"], "--set snr is 'loud'; valid"),
-            (["A1", "--set", "seed=3"], "--set seed=3; valid instead: --realisations"),
+            (
+                ["A1", "--set", "seed=3"],
+                "--set seed=3: it is no setting of the emulator; valid: --realisations",
+            ),
             (
                 ["A1", "--set", "order=in_order", "--set", "link.order=in_order"],
                 "link.order is given twice; valid: once",
@@ -454,7 +464,10 @@ class Refused(unittest.TestCase):
                 "--set umts.spikes is over spike_s",
             ),
             (["A1", "--out", "/proc/nothing"], "--out /proc/nothing: cannot be written"),
-            (["--list", "A1"], "--list with names, which has no effect there; valid: --list alone"),
+            (
+                ["--list", "A1"],
+                "--list is given with names, which has no effect there; valid: --list alone",
+            ),
             (["A1", "--fast"], "unrecognized"),
         ):
             with self.subTest(arguments), self.assertRaisesRegex(BadInput, pattern):

@@ -115,8 +115,8 @@ class Attempts(unittest.TestCase):
             for text, pattern in (
                 ("{", "it is not JSON"),
                 (100_000 * "[", "it is not JSON"),
-                ("{}", "emulator and workload are expected"),
-                ('{"emulator": 3, "workload": {}}', "are expected"),
+                ("{}", "has no emulator or no workload"),
+                ('{"emulator": 3, "workload": {}}', "has no emulator or no workload"),
             ):
                 (w.path / "spec").write_text(text)
                 with self.assertRaisesRegex(BadInput, pattern):
@@ -359,11 +359,11 @@ class Command(unittest.TestCase):
 
     def test_what_is_said_without_a_run_takes_no_other_options(self):
         for given, reported in (
-            (["A1", "--beside", "x"], "--beside with names"),
-            (["--list", "--out", "x"], "--list with --out"),
-            (["--describe", "--quick"], "--describe with --quick"),
-            (["--beside", "x", "--tcp", "sack=0"], "--beside with --tcp"),
-            (["--list", "--beside", "x"], "--list with --beside"),
+            (["A1", "--beside", "x"], "--beside is given with names"),
+            (["--list", "--out", "x"], "--list is given with --out"),
+            (["--describe", "--quick"], "--describe is given with --quick"),
+            (["--beside", "x", "--tcp", "sack=0"], "--beside is given with --tcp"),
+            (["--list", "--beside", "x"], "--list is given with --beside"),
         ):
             with (
                 self.subTest(reported),

@@ -105,7 +105,7 @@ class Results(unittest.TestCase):
         self.assertRaises(LookupError, station, result, None, "3")  # no row in the tables
         for wrong in ("0", "two", None):
             with self.assertRaisesRegex(
-                BadInput, f"station_mbps:{wrong}: valid: station_mbps:1 for"
+                BadInput, f"station_mbps:{wrong}; valid: station_mbps:1 for"
             ):
                 station(result, None, wrong)
 

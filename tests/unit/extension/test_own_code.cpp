@@ -101,7 +101,7 @@ TEST(OwnLibrary, ItsDecisionIsCarriedOutAndItsTimeMeasured) {
 
 TEST(OwnLibrary, AnInvalidDecisionIsNamedWithWhatIsValid) {
     const auto reported = [](const char* argument) { return of_sharing(good + ":" + argument); };
-    const std::string begin = "link.scheduler = " + good + ":";
+    const std::string begin = "link.scheduler is " + good + ":";
     EXPECT_EQ(reported("bin"), begin + "bin: slot 77: bin 25 was given; valid: 0..24");
     EXPECT_EQ(reported("user"),
               begin + "user: slot 77: bin 3 was given to terminal 2; valid: 0..1");
@@ -118,7 +118,7 @@ TEST(OwnLibrary, AnInvalidDecisionIsNamedWithWhatIsValid) {
     EXPECT_EQ(reported("refuses"), begin + "refuses: argument refuses; valid: good");
     EXPECT_EQ(reported("good"), "");
 
-    const std::string rule = "link.adaptation = " + good + ":";
+    const std::string rule = "link.adaptation is " + good + ":";
     EXPECT_EQ(of_choosing(good + ":nine"),
               rule + "nine: slot 12, terminal 1: bin 12 has 9 bits per symbol; valid: 1..8");
     EXPECT_EQ(of_choosing(good + ":zero"),
@@ -145,7 +145,7 @@ TEST(OwnLibrary, APredictorIsGivenItsHorizonAndItsGainsAreFinite) {
 
 TEST(OwnLibrary, WhatIsNoSuchLibraryIsRefused) {
     EXPECT_EQ(of_sharing("library:/nowhere/x.so"),
-              "link.scheduler = library:/nowhere/x.so: /nowhere/x.so: No such file or directory; "
+              "link.scheduler is library:/nowhere/x.so: /nowhere/x.so: No such file or directory; "
               "valid: a file that can be read");
     EXPECT_NE(of_sharing("library:" + folder).find("is no regular file; valid: a file"),
               std::string::npos);
@@ -161,14 +161,19 @@ TEST(OwnLibrary, WhatIsNoSuchLibraryIsRefused) {
               std::string::npos);
     const std::string alone = "library:" + folder + "/scheduler_alone.so";
     EXPECT_EQ(of_sharing(alone), "");
-    EXPECT_EQ(of_choosing(alone), "link.adaptation = " + alone +
-                                      ": the library has no adaptation rule; valid: one whose "
-                                      "table has its functions");
+    EXPECT_EQ(of_choosing(alone),
+              "link.adaptation is " + alone +
+                  ": the table that openwip_extension() returns has not all functions of an "
+                  "adaptation rule; "
+                  "valid: a library with adaptation_make, adaptation_choose_modulation and "
+                  "adaptation_free (docs/how-to/extend.md)");
     EXPECT_EQ(refusal([&] { own_predictor p("phy.predictor", alone, 3); }),
               "phy.predictor = " + alone +
-                  ": the library has no predictor; valid: one whose table has its functions");
+                  ": the table that openwip_extension() returns has not all functions of a "
+                  "predictor; valid: a library with predictor_make, predictor_update, "
+                  "predictor_reset and predictor_free (docs/how-to/extend.md)");
     EXPECT_EQ(of_sharing("somewhere"),
-              "link.scheduler = somewhere: valid: python:FILE:CLASS or library:FILE[:ARGUMENT]");
+              "link.scheduler is somewhere; valid: python:FILE:CLASS or library:FILE[:ARGUMENT]");
 }
 
 TEST(OwnCode, NamesAreReadAsTheyAreWritten) {
@@ -245,8 +250,8 @@ TEST_F(OwnPython, WhatIsWrongInItIsNamedWithFileLineAndValue) {
     const std::string at = (home / "rule.py").string();
     const auto reported = [&](const std::string& body) { return of_sharing(scheduler(body)); };
     const auto begin = [&](int line) {
-        return "link.scheduler = python:" + at + ":A: slot 77: " + at + ":" + std::to_string(line) +
-               ": in share_bins: ";
+        return "link.scheduler is python:" + at + ":A: slot 77: " + at + ":" +
+               std::to_string(line) + ": in share_bins: ";
     };
     EXPECT_EQ(reported("        slot.give(0, 25)\n"),
               begin(5) + "ValueError: bin 25; valid: 0..24");
@@ -268,7 +273,7 @@ TEST_F(OwnPython, WhatIsWrongInItIsNamedWithFileLineAndValue) {
 
 TEST_F(OwnPython, WhatCannotBeLoadedIsNamed) {
     const std::string at = (home / "rule.py").string();
-    const std::string begin = "link.scheduler = python:" + at + ":A: ";
+    const std::string begin = "link.scheduler is python:" + at + ":A: ";
     EXPECT_EQ(of_sharing(file("class B:\n    pass\nclass C:\n    pass\n")),
               begin + at + " has no class A; valid: B, C");
     EXPECT_EQ(

@@ -182,10 +182,10 @@ TEST(FaderDevices, several_need_a_common_clock_and_a_common_time_by_configuratio
     EXPECT_NO_THROW(read("{a: {radio: x}, b: {radio: x, channel: 1}}"));
     EXPECT_NO_THROW(read("{a: {radio: 'type=vusrp,node=a'}, b: {radio: 'type=vusrp,node=b'}}"));
     EXPECT_EQ(refused("{a: {radio: x" + both + ", b: {radio: y, time_source: external}}"),
-              "default: nodes.b.clock_source = internal: not valid; expected external or gpsdo: it "
+              "default: nodes.b.clock_source is internal; valid: external or gpsdo: it "
               "is one of "
               "several radios, which need a common reference and pulse");
     EXPECT_EQ(
         refused("{a: {radio: x, clock_source: gpsdo}, b: {radio: y" + both + "}").substr(0, 46),
-        "default: nodes.a.time_source = internal: not v");
+        "default: nodes.a.time_source is internal; valid: external or gpsdo");
 }

@@ -241,7 +241,7 @@ TEST(telemetry_socket, the_endpoint_in_use_is_named) {
         telemetry_socket s(context, endpoint, 10, "endpoints.telemetry");
         FAIL();
     } catch (const bad_input& e) {
-        EXPECT_NE(std::string(e.what()).find("endpoints.telemetry = " + endpoint),
+        EXPECT_NE(std::string(e.what()).find("endpoints.telemetry is " + endpoint),
                   std::string::npos);
     }
 }

@@ -70,7 +70,7 @@ TEST(Tun, AMissingDeviceIsNamedWithItsRemedy) {
 }
 TEST(Tun, ADeviceThatIsNoTunIsRefused) {
     const auto e = error_with({.device = "/dev/null"});
-    EXPECT_TRUE(e.starts_with("tun.name = wip0: ")) << e;
+    EXPECT_TRUE(e.starts_with("tun.name is wip0: ")) << e;
 }
 TEST(Tun, AnUncheckedNameIsABug) {
     EXPECT_THROW(tun_device({.name = std::string(99, 'x')}), std::invalid_argument);
@@ -94,9 +94,10 @@ TEST(Tun, AdoptedDescriptorKeepsPacketBorders) {
 }
 TEST_F(TunInNamespace, ANameInUseIsRefused) {
     tun_device first(tun_settings{});
-    EXPECT_EQ(error_with({}), "tun.name = wip0: an interface of this name exists already");
+    EXPECT_EQ(error_with({}),
+              "tun.name is wip0: an interface of this name exists already; valid: another name");
     EXPECT_EQ(error_with({.name = "lo"}),
-              "tun.name = lo: an interface of this name exists already");
+              "tun.name is lo: an interface of this name exists already; valid: another name");
 }
 TEST_F(TunInNamespace, WithoutTheRightItSaysWhatIsNeeded) {
     const pid_t child = ::fork();

@@ -94,8 +94,9 @@ TEST(EmulatedUplink, ALineThatWouldHoldMoreThanTheMemoryAllowsIsRefused) {
         c.check();
         ADD_FAILURE() << "it is taken";
     } catch (const std::invalid_argument& e) {
-        EXPECT_STREQ(e.what(),
-                     "delay_slots = 769: must be 0 .. 768 (64 MB on the way at kbps = 1000000)");
+        EXPECT_STREQ(
+            e.what(),
+            "uplink.delay_slots is 769; valid: 0..768 (64 MB on the way at uplink.kbps = 1000000)");
     }
     c.kbps = 51200;
     c.delay_slots = 15000;
@@ -173,13 +174,13 @@ TEST(EmulatedUplink, BadArgumentsAreNamedWithTheirRange) {
         }
         ADD_FAILURE() << "accepted: " << start;
     };
-    refused([](auto& c) { c.kbps = 0; }, "kbps = 0");
-    refused([](auto& c) { c.kbps = std::nan(""); }, "kbps = nan");
-    refused([](auto& c) { c.kbps = 2e6; }, "kbps = 2000000");
-    refused([](auto& c) { c.delay_slots = -1; }, "delay_slots = -1");
-    refused([](auto& c) { c.loss = 1.1; }, "loss = 1.1");
-    refused([](auto& c) { c.feedback_loss = -0.1; }, "feedback_loss = -0.1");
-    refused([](auto& c) { c.queue_packets = 0; }, "queue_packets = 0");
+    refused([](auto& c) { c.kbps = 0; }, "uplink.kbps is 0");
+    refused([](auto& c) { c.kbps = std::nan(""); }, "uplink.kbps is nan");
+    refused([](auto& c) { c.kbps = 2e6; }, "uplink.kbps is 2000000");
+    refused([](auto& c) { c.delay_slots = -1; }, "uplink.delay_slots is -1");
+    refused([](auto& c) { c.loss = 1.1; }, "uplink.loss is 1.1");
+    refused([](auto& c) { c.feedback_loss = -0.1; }, "uplink.feedback_loss is -0.1");
+    refused([](auto& c) { c.queue_packets = 0; }, "uplink.queue_packets is 0");
 }
 
 }  // namespace

@@ -128,8 +128,8 @@ TEST(HandoverConfig, AConfigurationThatCannotBeIsRefused) {
     EXPECT_TRUE(refused("networks", [](auto& c) { c.networks.clear(); }));
     EXPECT_TRUE(refused("state", [](auto& c) { c.networks[0].states.clear(); }));
     EXPECT_TRUE(refused("state", [](auto& c) { c.networks[0].states[0].down_kbps = 0; }));
-    EXPECT_TRUE(refused("first", [](auto& c) { c.first = {3, 0}; }));
-    EXPECT_TRUE(refused("first", [](auto& c) { c.first = {0, 1}; }));
+    EXPECT_TRUE(refused("hetnet.network (", [](auto& c) { c.first = {3, 0}; }));
+    EXPECT_TRUE(refused("hetnet.network (", [](auto& c) { c.first = {0, 1}; }));
     EXPECT_TRUE(refused("plan", [](auto& c) { c.plan = {{{}, 1, {-1, 0}}}; }));
     EXPECT_TRUE(refused("delay_s", [](auto& c) { c.delay_s = 601; }));
     EXPECT_TRUE(refused("network_timer_s", [](auto& c) { c.network_timer_s = 0.01; }));

@@ -31,27 +31,28 @@ void expect_refused(const std::function<void(link_config&)>& change, const std::
 TEST(LinkConfig, TheDefaultsAreValid) { EXPECT_NO_THROW(link_config{}.check()); }
 
 TEST(LinkConfig, EveryValueOutOfRangeIsNamedWithItsRange) {
-    expect_refused([](auto& c) { c.bins = 0; }, "bins = 0: must be 1 .. 25");
-    expect_refused([](auto& c) { c.bins = 26; }, "bins = 26: must be 1 .. 25");
+    expect_refused([](auto& c) { c.bins = 0; }, "link.bins is 0; valid: 1..25");
+    expect_refused([](auto& c) { c.bins = 26; }, "link.bins is 26; valid: 1..25");
     expect_refused([](auto& c) { c.modulation = 9; },
-                   "modulation = 9: must be 0 (adaptive) or 1 .. 8");
+                   "link.modulation is 9; valid: 0 (adaptive) or 1..8");
     expect_refused([](auto& c) { c.modulation = -1; },
-                   "modulation = -1: must be 0 (adaptive) or 1 .. 8");
+                   "link.modulation is -1; valid: 0 (adaptive) or 1..8");
     expect_refused([](auto& c) { c.max_retransmissions = 31; },
-                   "max_retransmissions = 31: must be 0 .. 30");
+                   "link.max_retransmissions is 31; valid: 0..30");
     expect_refused([](auto& c) { c.max_retransmissions = -1; },
-                   "max_retransmissions = -1: must be 0 .. 30");
+                   "link.max_retransmissions is -1; valid: 0..30");
     expect_refused([](auto& c) { c.retransmission_delay_slots = 2; },
-                   "retransmission_delay_slots = 2: must be 3 .. 48");
+                   "link retransmission_delay_slots is 2; valid: 3..48");
     expect_refused([](auto& c) { c.retransmission_delay_slots = 49; },
-                   "retransmission_delay_slots = 49: must be 3 .. 48");
-    expect_refused([](auto& c) { c.queue_packets = 0; }, "queue_packets = 0: must be 1 .. 100000");
+                   "link retransmission_delay_slots is 49; valid: 3..48");
+    expect_refused([](auto& c) { c.queue_packets = 0; },
+                   "link.queue_packets is 0; valid: 1..100000");
     expect_refused([](auto& c) { c.profile = static_cast<link_profile>(7); },
-                   "profile = 7: must be wipemu or radio");
+                   "link.profile is 7; valid: wipemu or radio");
     expect_refused([](auto& c) { c.allocation = static_cast<allocation_kind>(7); },
-                   "allocation = 7: must be static or best");
+                   "link.allocation is 7; valid: static or best");
     expect_refused([](auto& c) { c.switch_table = static_cast<switch_table_kind>(7); },
-                   "switch_table = 7: must be nmse_0, nmse_0_1 or measured");
+                   "link.switch_table is 7; valid: nmse_0, nmse_0_1 or measured");
 }
 
 }  // namespace

@@ -399,8 +399,8 @@ TEST(WlanCell, RefusesWhatItCannotBe) {
         }
     };
     refused({.rate_mbps = 54}, "rate_mbps");
-    refused({.control_mbps = 3}, "control_mbps");
-    refused({.short_preamble = true}, "control_mbps");
+    refused({.control_mbps = 3}, "control_rate_mbps");
+    refused({.short_preamble = true}, "control_rate_mbps");
     refused({.rts_threshold = 3000}, "rts_threshold");
     refused({.retry_limit = 256}, "retry_limit");
     refused({.stations = 0}, "stations");

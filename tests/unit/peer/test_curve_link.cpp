@@ -280,7 +280,7 @@ TEST_F(CurveLink, WhatIsNoKeyIsRefusedInOneLine) {
     ::chmod((keys("ours") + "/client.key").c_str(), 0644);
     EXPECT_NE(refusal(keys("ours"), end::connect).find("others may read it"), std::string::npos);
     std::ofstream(keys("others") + "/client.public") << "public-key: short\n";
-    EXPECT_NE(refusal(keys("others"), end::bind).find("client.public: not a key file"),
+    EXPECT_NE(refusal(keys("others"), end::bind).find("client.public: is no key file"),
               std::string::npos);
 }
 

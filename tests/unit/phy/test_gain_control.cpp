@@ -217,9 +217,9 @@ TEST(gain_control, a_gain_that_the_radio_cannot_have_is_refused) {
         }
         return "";
     };
-    EXPECT_EQ(reported(20.5), "gain_db = 20.5: must be -10 .. 20");
-    EXPECT_EQ(reported(-11), "gain_db = -11: must be -10 .. 20");
-    EXPECT_EQ(reported(std::nan("")), "gain_db = nan: must be -10 .. 20");
+    EXPECT_EQ(reported(20.5), "gain_db is 20.5; valid: -10..20");
+    EXPECT_EQ(reported(-11), "gain_db is -11; valid: -10..20");
+    EXPECT_EQ(reported(std::nan("")), "gain_db is nan; valid: -10..20");
     EXPECT_EQ(reported(20), "");
     EXPECT_EQ(reported(-10), "");
     EXPECT_THROW(gain_control({.gain_db = std::nan("")}), std::invalid_argument);

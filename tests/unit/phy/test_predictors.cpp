@@ -117,7 +117,7 @@ TEST(predictors, what_does_not_exist_is_refused_by_name) {
             ADD_FAILURE();
         } catch (const std::invalid_argument& e) {
             EXPECT_EQ(std::string(e.what()),
-                      "predictor: 'best' is not one of last, ar, ls, kalman, delay");
+                      "predictor is 'best'; valid: last, ar, ls, kalman, delay");
         }
 }
 

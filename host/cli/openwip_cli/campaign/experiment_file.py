@@ -6,7 +6,7 @@ import dataclasses
 import pathlib
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from .file_parts import check_parts, read_settings, read_tree, read_whole
 from .grid import Grid
 from .settings import Over
@@ -61,7 +61,8 @@ def read_file(path: pathlib.Path, mode: str, time: str, over: Over) -> Experimen
         )
     if not fits(tree, time):
         raise BadInput(
-            f"experiment file {path}: time is {tree['time']!r}: give --time {tree['time']}"
+            f"experiment file {path}: time is {tree['time']!r} and --time is {time}; valid: --time"
+            f" {tree['time']}"
         )
     common_path = path.parent / str(tree["defaults"])
     common = read_defaults(common_path, mode)
@@ -70,7 +71,7 @@ def read_file(path: pathlib.Path, mode: str, time: str, over: Over) -> Experimen
     )
     own = tree[mode] or {}
     if not isinstance(own, dict):
-        raise BadInput(f"experiment file {path}: {mode}: a mapping is expected")
+        raise not_valid(f"experiment file {path}: {mode}", own, "a mapping")
     size = (
         common[mode]
         | {k: v for k, v in own.items() if k != "grid"}

@@ -77,7 +77,7 @@ def load(
         path = path_of(top, name)
         if path is None:
             raise BadInput(
-                f"unknown experiment {name}; known: {', '.join(there)}, or a file NAME.yaml; alone:"
+                f"unknown experiment {name}; valid: {', '.join(there)}, or a file NAME.yaml; alone:"
                 f" {', '.join(SETS)}"
             )
         try:

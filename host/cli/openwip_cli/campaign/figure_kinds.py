@@ -37,7 +37,9 @@ VALUES: dict[str, Kind] = {
 def check_figures(path: pathlib.Path, figures: Any, grid: Grid) -> None:
     if not isinstance(figures, list) or not all(isinstance(f, dict) for f in figures):
         raise BadInput(
-            f"experiment file {path}: figures: a list is expected, of name, kind and more"
+            f"experiment file {path}: figures is no list of mappings; valid: a list, each with"
+            " name,"
+            " kind and more"
         )
     for figure in figures:
         whose = f"experiment file {path}: figure {figure.get('name')}"

@@ -484,7 +484,7 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
         png = folder / f"{spec['name']}.png"
         try:
             if not (shown := results.where(**spec.get("where", {}))):
-                raise LookupError("no valid run")
+                raise LookupError("no valid run of these points")
             each = [having(results, shown, metric) for metric in of_part(spec)]
             n = sorted(
                 {e.n for found in each for e in found.values()}

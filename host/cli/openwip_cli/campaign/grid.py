@@ -38,13 +38,16 @@ def expand(path: pathlib.Path, grid: Any) -> list[Point]:
     for part in grid if isinstance(grid, list) else [grid]:
         if not isinstance(part, dict) or not part:
             raise BadInput(
-                f"experiment file {path}: grid: a mapping of settings to lists is expected"
+                f"experiment file {path}: grid is no mapping; valid: a mapping of settings to lists"
+                " of values"
             )
         names, lists = list(part), []
         for name in names:
             values = part[name] if isinstance(part[name], list) else [part[name]]
             if not values:
-                raise BadInput(f"experiment file {path}: grid: {name} has no values")
+                raise BadInput(
+                    f"experiment file {path}: grid: {name} has no values; valid: one or more"
+                )
             lists.append([read_setting(path, name, v) for v in values])
             if several := [v for v in lists[-1] if isinstance(v, (list, dict))]:
                 raise BadInput(

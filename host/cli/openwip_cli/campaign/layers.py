@@ -65,13 +65,14 @@ def with_tcp(
         return settings
     if kind == "voip":
         raise NothingToRun(
-            f"experiment file {file.path}: --tcp {next(iter(tcp))} with workload 'voip', which has"
+            f"experiment file {file.path}: --tcp {next(iter(tcp))} is given with workload 'voip',"
+            " which has"
             " no TCP; valid: none"
         )
     if kind in VIRTUAL and (of_route := [n for n in tcp if is_of_route(n)]):
         raise NothingToRun(
-            f"experiment file {file.path}: --tcp {of_route[0]} with workload {kind!r};"
-            " valid there: sysctls, congestion_control"
+            f"experiment file {file.path}: --tcp {of_route[0]} is set on a route, which workload"
+            f" {kind!r} does not have; valid: sysctl.tcp_NAME, congestion_control"
         )
     keys = set(map(tcp_settings.key_of, tcp))
     return {n: v for n, v in settings.items() if tcp_settings.key_of(n) not in keys} | tcp
@@ -181,6 +182,6 @@ def check_applications(file: ExperimentFile, settings: dict[str, Any], time: str
         )
     if of_route := [n for n in file.grid.varied | settings.keys() if is_of_route(n)]:
         raise BadInput(
-            f"experiment file {file.path}: {of_route[0]} with workload {kind!r};"
-            " valid there: sysctls"
+            f"experiment file {file.path}: {of_route[0]} is set on a route, which workload {kind!r}"
+            " does not have; valid: sysctl.tcp_NAME"
         )

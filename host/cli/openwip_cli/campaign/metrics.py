@@ -57,7 +57,8 @@ def _station(r: Report, _: object, number: str) -> float:
     """Points of the grid with fewer stations do not have it: IndexError."""
     if not str(number).isdigit() or not int(number):
         raise BadInput(
-            f"metric station_mbps:{number}: valid: station_mbps:1 for the first station, and so on"
+            f"there is no metric station_mbps:{number}; valid: station_mbps:1 for the first"
+            " station, and so on"
         )
     return _stations(r)[int(number) - 1]
 
@@ -126,7 +127,10 @@ def _handover(key: str) -> Reading:
 def _again_after(r: Report, _: object, number: str) -> float:
     """IndexError: there were fewer."""
     if not int(number):
-        raise BadInput("metric again_after_s:0: valid: again_after_s:1 for the first one")
+        raise BadInput(
+            "there is no metric again_after_s:0; valid: again_after_s:1 for the first handover, and"
+            " so on"
+        )
     return float(r["workload"]["handovers"][0]["again_s"][int(number) - 1])
 
 
@@ -262,10 +266,10 @@ def split(metric: str, whose: str = "") -> tuple[str, str | None]:
     """`whose`: part of a file, where the metric has to be whole."""
     name, _, argument = str(metric).partition(":")
     if name not in METRICS:
-        raise BadInput(f"{whose}unknown metric {name}; known: {', '.join(METRICS)}")
+        raise BadInput(f"{whose}unknown metric {name}; valid: {', '.join(METRICS)}")
     if (argument or whose) and not re.fullmatch(pattern := ARGUMENTS.get(name, ""), argument):
         raise BadInput(
-            f"{whose}metric {metric}; valid:"
+            f"{whose}metric is {metric!r}; valid:"
             f" {name}{' with a number behind the colon' if pattern else ''}{', a whole one' if pattern == WHOLE else ''}"
         )
     return name, argument or None

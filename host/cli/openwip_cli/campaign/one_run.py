@@ -66,7 +66,7 @@ def read_spec(path: pathlib.Path) -> dict[str, Any]:
         all(isinstance(spec.get(part), of[part]) for part in of) for of in kinds
     ):
         raise BadInput(
-            f"specification {path}: emulator and workload are expected, as a campaign writes them"
+            f"specification {path}: has no emulator or no workload; valid: what a campaign writes"
         )
     if not isinstance(spec.get("inputs", {}), dict):
         raise BadInput(

@@ -29,8 +29,8 @@ def parser(command: str) -> Parser:
     p = Parser(
         command,
         "Many runs on the emulator (the experiments of the literature, or a file of one's own):"
-        " results as CSV, figures as PNG, and what the text says against what was measured. What is"
-        " in the folder already is not repeated.",
+        " results as CSV, figures as PNG, and what the texts of the literature say against what was"
+        " measured. Runs whose results are in the folder --out already are not repeated.",
     )
     p.add_argument(
         "names",
@@ -257,7 +257,7 @@ def profile_of(given: argparse.Namespace, places: Places) -> pathlib.Path | None
             else "ns-3 may not be handed on with this program"
         )
         raise BadInput(
-            f"--profile {given.profile} with --time {given.time}: {why}; valid: --time virtual"
+            f"--profile is {given.profile} with --time {given.time}: {why}; valid: --time virtual"
         )
     return folder.absolute()
 
@@ -292,12 +292,14 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
         if alone:
             if beside := [option for option in p.named_options(given) if option != flag]:
                 raise BadInput(
-                    f"{flag} with {beside[0]}, which has no effect there; valid: {flag} alone"
+                    f"{flag} is given with {beside[0]}, which has no effect there; valid: {flag}"
+                    " alone"
                 )
             return given
     if not given.names:
         raise BadInput(
-            f"name an experiment: {', '.join(experiments.known(places.top, experiments.PLACES))},"
+            "no experiment is named; valid:"
+            f" {', '.join(experiments.known(places.top, experiments.PLACES))},"
             f" or {', '.join(experiments.SETS)}"
         )
     given.mode = "quick" if given.quick else "full"

@@ -166,7 +166,8 @@ class Experiment:
             for name in self.over.settings:
                 if of_another_link(key_of(name), kind):
                     raise NothingToRun(
-                        f"experiment file {self.path}: --set {name} with the link {kind}; valid:"
+                        f"experiment file {self.path}: --set {name} is given with the link {kind};"
+                        " valid:"
                         " settings of that"
                     )
             try:

@@ -144,7 +144,9 @@ def read_over(words: Iterable[str], realisations: int | None) -> Over:
                 " valid: such as umts.status_prohibit_ms; of TCP: --tcp"
             )
         if key_of(name) in ELSEWHERE:
-            raise BadInput(f"--set {word}; valid instead: {ELSEWHERE[key_of(name)]}")
+            raise BadInput(
+                f"--set {word}: it is no setting of the emulator; valid: {ELSEWHERE[key_of(name)]}"
+            )
         if key_of(name) in map(key_of, given):
             raise BadInput(f"--set {word}: {key_of(name)} is given twice; valid: once")
         given[name] = read(f"--set {name}", SETTINGS[name].kind, value)

@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
-from ..errors import BadInput
+from ..errors import BadInput, shown
 from ..figures import estimates
 from ..settings.command_line import read
 from ..settings.kinds import Integer, Kind, Real
@@ -516,10 +516,17 @@ NUMBERS: dict[str, Kind] = {
 def check_statements(e: Experiment, given: Any) -> None:
     """A statement that cannot be evaluated is found before anything runs."""
     if not isinstance(given, list):
-        raise BadInput(f"experiment file {e.path}: statements: a list is expected")
+        raise BadInput(
+            f"experiment file {e.path}: statements is no list; valid: a list of mappings with id,"
+            " says and kind"
+        )
     for s in given:
         if not isinstance(s, dict) or not {"id", "says", "kind"} <= set(s):
-            raise BadInput(f"experiment file {e.path}: statements: {s!r} needs id, says and kind")
+            raise BadInput(
+                f"experiment file {e.path}: statements: {shown(s)} lacks id, says or kind; valid: a"
+                " mapping with"
+                " all three"
+            )
         whose = f"experiment file {e.path}: statement {s['id']}"
         if (kind := str(s["kind"])) not in KINDS:
             raise BadInput(f"{whose}: kind is {s['kind']!r}; valid: {', '.join(KINDS)}")

@@ -123,7 +123,10 @@ class Store:
             probe.write_text("")
             probe.unlink()
         except OSError as e:
-            raise BadInput(f"--out {self.out}: cannot be written ({e.strerror})") from None
+            raise BadInput(
+                f"--out {self.out}: cannot be written: {e.strerror}; valid: a folder that is"
+                " writable"
+            ) from None
 
     def path(self, key: str) -> pathlib.Path:
         """The file in which a run's result arrives."""

@@ -33,7 +33,7 @@ def read(words: Iterable[str]) -> dict[str, Any]:
     for name in given:
         if name not in SETTINGS or name not in known and SETTINGS[name].role != TCP:
             raise BadInput(
-                f"--tcp {name}={given[name]}; valid: {', '.join(known)}, sysctl.tcp_NAME; with"
+                f"--tcp is {name}={given[name]}; valid: {', '.join(known)}, sysctl.tcp_NAME; with"
                 " --time ns3 others (docs/explanation/ns3.md)"
             )
     first: dict[str, str] = {}
@@ -166,7 +166,7 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
     tcp |= given
     if tcp["sender"] not in ns3_tcp.SENDERS:
         raise BadInput(
-            f"sender {tcp['sender']} with --time ns3; valid: {', '.join(ns3_tcp.SENDERS)}"
+            f"sender is {tcp['sender']} with --time ns3; valid: {', '.join(ns3_tcp.SENDERS)}"
         )
     if tcp["sender"] in ns3_tcp.WITHOUT_TIMESTAMPS:
         tcp |= {"timestamps": "off"}

@@ -120,7 +120,10 @@ def start_capture(given: argparse.Namespace) -> None:
         # Wireshark has ended.
         fifo = os.open(given.fifo, os.O_WRONLY)
     except OSError as e:
-        raise BadInput(f"--fifo {given.fifo}: {e.strerror}") from None
+        raise BadInput(
+            f"--fifo {given.fifo}: cannot be opened: {e.strerror}; valid: a FIFO or file that can"
+            " be written"
+        ) from None
     os.dup2(fifo, 1)
     sys.stderr.flush()
     os.execvp(command[0], command)

@@ -170,7 +170,7 @@ def check(wanted: Outside) -> None:
         if place.kind == "if":
             check_interface(where, place.name)
         elif not os.path.exists(place.namespace):
-            raise BadInput(f"{where}: there is no such {place.kind}")
+            raise BadInput(f"{where}: there is no such {place.kind}; valid: one that exists")
         elif os.path.samefile(place.namespace, "/proc/self/ns/net"):
             raise BadInput(
                 f"{where} is this computer's own network namespace; valid: another one, or"
@@ -182,7 +182,9 @@ def check_interface(where: str, name: str) -> None:
     try:
         ip("link", "show", "dev", name)
     except BadInput:
-        raise BadInput(f"{where}: there is no such interface (ip link show)") from None
+        raise BadInput(
+            f"{where}: there is no such interface; valid: one that ip link show lists"
+        ) from None
     if name == "lo" or name in default_interfaces() + default_interfaces("-6"):
         raise BadInput(
             f"{where}: by this interface the computer reaches "
@@ -342,7 +344,8 @@ class Maker:
             self.progress(
                 f"interface {place.name} is the {station}'s now and has the address"
                 f" {near4}{f' and {near6}' if self.ipv6 else ''}; computers behind it take an"
-                f" address of that network and {near4[:-3]} as their gateway; it comes back with the"
+                f" address of that network and {near4[:-3]} as their gateway; it comes back with"
+                " the"
                 " end of the cell"
             )
             return
@@ -453,7 +456,11 @@ def free_index() -> int:
     for index in range(256):
         if f"10.43.{index}.1" not in taken:
             return index
-    raise BadInput("--gateway: all networks 10.43.0.0/30 to 10.43.255.0/30 are taken")
+    raise BadInput(
+        "--gateway: all networks 10.43.0.0/30 to 10.43.255.0/30 are taken; valid: when one of them"
+        " is"
+        " free"
+    )
 
 
 def forwards_ipv6() -> bool:

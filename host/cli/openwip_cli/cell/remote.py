@@ -135,16 +135,16 @@ def read_key_file(path: pathlib.Path | str, secret: bool) -> tuple[bytes, bytes]
             if line.startswith(("public-key:", "secret-key:")) and len(line.split(None, 1)) == 2
         )
     except OSError as e:
-        raise BadInput(f"{path}: {e.strerror}; ./openwip keys DIR makes keys") from None
+        raise BadInput(f"{path}: {e.strerror}; valid: a key file of ./openwip keys DIR") from None
     except ValueError:
-        raise BadInput(f"{path}: not a key file") from None
+        raise BadInput(f"{path} is no key file; valid: a key file of ./openwip keys DIR") from None
     found = [
         fields.get(name, "").strip()
         for name in ("public-key:", "secret-key:")[: 2 if secret else 1]
     ]
     if not all(KEY.match(k) for k in found):
         raise BadInput(
-            f"{path}: not a key file; expected lines `public-key: KEY`"
+            f"{path} is no key file; valid: lines `public-key: KEY`"
             + (" and `secret-key: KEY`" if secret else "")
             + ", 40 characters each"
         )
@@ -207,7 +207,9 @@ def make_keys(folder: pathlib.Path | str) -> list[str]:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         there = [name for name in files if (folder / name).exists()]
         if there:
-            raise BadInput(f"{folder / there[0]} exists; remove it first, or use another directory")
+            raise BadInput(
+                f"{folder / there[0]} exists; valid: another folder, or after it is removed"
+            )
         for name, (text, mode) in files.items():
             with open(
                 folder / name, "x", opener=lambda path, flags: os.open(path, flags, mode)
@@ -463,7 +465,8 @@ def start(
     if not ready.exists():
         raise BadInput(
             f"--listen {host}:{port}:"
-            f" {supervisor.lost[-1] if supervisor.lost else 'the forwarder does not start'}; valid: a port"
+            f" {supervisor.lost[-1] if supervisor.lost else 'the forwarder does not start'}; valid:"
+            " a port"
             " that is free"
         )
     progress(f"listening on tcp://{host}:{port}..{port + len(SOCKETS) - 1}, with keys")

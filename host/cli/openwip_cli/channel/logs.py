@@ -268,7 +268,7 @@ class Log:
             tree = tree[key]
         values = tree if isinstance(tree, list) else [tree]
         if not all(type(v) in (int, float) for v in values):
-            raise self._wrong(number, "has values that are no numbers; valid are numbers in dB")
+            raise self._wrong(number, "has values that are no numbers; valid: numbers in dB")
         return time, [float(v) for v in values], unit
 
     # --- its rows ---
@@ -302,8 +302,8 @@ class Log:
         bad = out_of_range(table)
         if bad is not None:
             raise BadInput(
-                f"{self.file}: line {lines[bad][0]}: valid are SNRs of"
-                f" {LOWEST_DB} to {HIGHEST_DB} dB"
+                f"{self.file}: line {lines[bad][0]} has an SNR that is not valid; valid:"
+                f" {LOWEST_DB}..{HIGHEST_DB} dB"
             )
         if table.shape[1] == 1:
             table = numpy.repeat(table, BINS, axis=1)
@@ -336,7 +336,8 @@ class Log:
         if len(fields) != wanted:
             raise self._wrong(
                 number,
-                f"has {len(fields)} columns separated by {DELIMITERS.get(d.delimiter, d.delimiter)};"
+                f"has {len(fields)} columns separated by"
+                f" {DELIMITERS.get(d.delimiter, d.delimiter)};"
                 f" valid: {wanted}, as the first row has",
             )
         time = None
@@ -353,7 +354,7 @@ class Log:
         for field in fields[bool(d.first) :]:
             text = field.replace(",", ".") if d.comma and COMMA_NUMBER.fullmatch(field) else field
             if not NUMBER.fullmatch(text):
-                raise self._wrong(number, f"has {printable(field, 40)!r}; valid are numbers in dB")
+                raise self._wrong(number, f"has {printable(field, 40)!r}; valid: numbers in dB")
             values.append(float(text))
         return time, values
 

@@ -46,7 +46,7 @@ class Recording:
         if missing and gaps == "refuse":
             raise BadInput(
                 f"{len(missing)} of {self.slots} slots were not measured, the first is slot"
-                f" {missing[0]}: valid is none, or --gaps hold"
+                f" {missing[0]}; valid: none, or --gaps hold"
             )
         if self.first not in self.snr:
             raise BadInput(
@@ -80,7 +80,7 @@ def record(cell: Cell, slots: int) -> "Recording":
         before = terminal.status().effective_yaml
     except control.NoAnswer as e:
         raise BadInput(
-            f"cell '{cell.name}' has no receiver that answers ({e}): valid is a cell of ./openwip"
+            f"cell '{cell.name}' has no receiver that answers ({e}); valid: a cell of ./openwip"
             " demo --keep or emulate --keep"
         ) from None
     every = re.search(r"slot_every:\s*([0-9]+)", before)
@@ -107,7 +107,7 @@ def slots_of(reader: telemetry.Reader) -> Iterator[tuple[int, Any]]:
         if messages:
             heard = time.monotonic()
         elif time.monotonic() - heard > SILENCE_S:
-            raise BadInput(f"no slot came for {SILENCE_S} s: is the cell still running?")
+            raise BadInput(f"no slot came for {SILENCE_S} s; valid: a cell that runs")
         for m in messages:
             if not m.telemetry.user:
                 yield m.telemetry.slot, m.telemetry.slot_sample

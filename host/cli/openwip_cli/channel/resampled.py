@@ -22,7 +22,7 @@ HIGHEST_RATE = 1e6
 
 def check_rate(rate: float | None) -> None:
     if rate is not None and not (math.isfinite(rate) and 0 < rate <= HIGHEST_RATE):
-        raise BadInput(f"--rate {rate:g}: valid is more than 0, to {HIGHEST_RATE:g} rows a second")
+        raise BadInput(f"--rate is {rate:g}; valid: more than 0, to {HIGHEST_RATE:g} rows a second")
 
 
 def rows(log: Source, rate: float | None, rule: str) -> Iterator[Any]:

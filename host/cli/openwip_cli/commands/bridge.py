@@ -46,7 +46,7 @@ def memory_folder() -> int:
         result: int = libc.syscall(*arguments)
         if result < 0:
             raise BadInput(
-                "no file system in memory for the bridge's sockets:"
+                "cannot mount a file system in memory for the bridge's sockets:"
                 f" {os.strerror(ctypes.get_errno())}; valid: root, Linux 5.2"
             )
         return result

@@ -138,7 +138,7 @@ def bench(arguments: list[str], places: Places) -> int:
     folder = places.build / "tests" / "bench"
     programs = sorted(f for f in folder.glob("bench_*") if f.is_file() and os.access(f, os.X_OK))
     if not programs:
-        raise BadInput(f"no benchmark in {folder}: run ./openwip build")
+        raise BadInput(f"there is no benchmark in {folder}; valid: after ./openwip build")
     results = {}
     for program in programs:
         print(f"bench: {program.name}", file=sys.stderr, flush=True)

@@ -207,7 +207,11 @@ def connect(given: argparse.Namespace) -> "RunningSettings":
         endpoint, keys = remote.client(given.remote, given.keys)
         return RunningSettings(given.remote, endpoint, keys)
     if given.keys:
-        raise BadInput("--keys is for --remote and --control; a cell of this machine needs none")
+        raise BadInput(
+            "--keys is given without --remote and --control; valid: with one of them, as a cell of"
+            " this"
+            " machine needs none"
+        )
     cell = running_cell(given.name)
     if cell.replay is not None:
         raise BadInput(
@@ -273,7 +277,7 @@ def chosen_name(given: argparse.Namespace) -> argparse.Namespace:
         up = [] if given.remote else cells.up()
         given.name = "demo" if "demo" in up or len(up) != 1 else up[0]
         if len(up) > 1 and "demo" not in up:
-            raise BadInput(f"several cells are up: --name is one of {', '.join(up)}")
+            raise BadInput(f"several cells are up, and --name is missing; valid: {', '.join(up)}")
     return given
 
 
@@ -296,7 +300,7 @@ def set_main(arguments: list[str], _places: Places) -> int:
     given = chosen_name(p.parse_args(arguments))
     for a in given.assignments:
         if "=" not in a or a.startswith("="):
-            raise BadInput(f"{a}: expected KEY=VALUE; ./openwip get lists the keys")
+            raise BadInput(f"the setting is {a!r}; valid: KEY=VALUE (./openwip get lists the keys)")
     running = connect(given)
     wanted = {}
     for a in given.assignments:

@@ -133,7 +133,7 @@ def estimate(of: Iterable[float]) -> Estimate:
     values = [float(v) for v in of]
     n = len(values)
     if n == 0:
-        raise ValueError("no values")
+        raise ValueError("a mean is asked for of no values; valid: one or more")
     mean = statistics.fmean(values)
     if n == 1:
         return Estimate(mean, math.nan, 1)
@@ -147,7 +147,7 @@ def estimate(of: Iterable[float]) -> Estimate:
 def _common(a: Realisations, b: Realisations) -> tuple[list[float], list[float]]:
     there = sorted(set(a) & set(b))
     if not there:
-        raise LookupError("no realisation in common")
+        raise LookupError("the two points have no realisation in common")
     return [float(a[r]) for r in there], [float(b[r]) for r in there]
 
 

@@ -102,7 +102,7 @@ def record(arguments: list[str]) -> int:
     )
     given = p.parse_args(arguments)
     if given.seconds and given.slots:
-        raise BadInput("--duration and --slots exclude each other")
+        raise BadInput("--duration is given with --slots; valid: one of the two")
     begin, end = slots_range(given.slots) if given.slots else (-1, -1)
     seconds = (end + 1 - begin) / SLOTS_PER_SECOND if given.slots else given.seconds or 2.0
     base = recordings.check_place(given.file, seconds, "FILE")
@@ -110,7 +110,7 @@ def record(arguments: list[str]) -> int:
     air = ask(cell, given.station, do="status")["air"]
     if given.slots and begin <= air:
         raise BadInput(
-            f"--slots {given.slots}: the cell is at slot {air} already; valid: later ones"
+            f"--slots is {given.slots}, and the cell is at slot {air} already; valid: later ones"
         )
     if not given.slots:
         begin = air + START_SLOTS
@@ -201,7 +201,9 @@ def to_replay(file: pathlib.Path | str) -> tuple[recordings.Recording, list[byte
         )
     if "openwip:receiver" not in recording.whole:
         raise BadInput(
-            f"recording {recording.meta_path}: has no openwip:receiver, the settings to replay with"
+            f"recording {recording.meta_path}: has no openwip:receiver, the settings to replay"
+            " with;"
+            " valid: a recording of a cell's terminal"
         )
     live = recording.reports()
     replays.check_reports(recording, live)

@@ -99,7 +99,7 @@ class Bounded(io.FileIO):
 
     def read(self, size: int | None = -1) -> bytes:
         if size is None or size < 0 or size > LARGEST_HEADER:
-            raise tarfile.ReadError(f"a header of {size} bytes")
+            raise tarfile.ReadError(f"it has a header of {size} bytes, which is too long")
         return super().read(size) or b""
 
 

@@ -277,12 +277,14 @@ def main(arguments: list[str], _places: Places) -> int:
     given = p.parse_args(arguments)
     if given.what == "sheet":
         if not (given.student or "").strip():
-            p.error("sheet needs --student NAME")
+            p.error("--student is missing; valid: --student NAME")
         if '"' in given.student or "\\" in given.student or not given.student.isprintable():
             p.error("--student has a quote, a backslash or a control character; valid: a name")
         sheet = sheets.sheet_of(given.number, given.student)
         if given.air == CABLED and not sheet.over_a_cable:
-            p.error(f"--air {CABLED} with worksheet {sheet.number}; valid: with 1 and 2")
+            p.error(
+                f"--air is {CABLED} with worksheet {sheet.number}; valid: with worksheets 1 and 2"
+            )
         print(as_text(sheet, given.student, given.air or MEDIUM), end="")
         return 0
     return check(given.number, pathlib.Path(given.answers or f"lab{given.number}.yaml"))

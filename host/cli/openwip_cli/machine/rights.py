@@ -106,7 +106,7 @@ def _forbid_others(keep: Iterable[str]) -> None:
         if number not in kept:
             _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
     if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "PR_SET_NO_NEW_PRIVS")
+        raise OSError(ctypes.get_errno(), "cannot forbid new privileges (PR_SET_NO_NEW_PRIVS)")
 
 
 def limit(keep: Iterable[str]) -> None:
@@ -172,13 +172,13 @@ def hold_only(keep: Iterable[str]) -> None:
         _Data(mask & 0xFFFFFFFF, mask & 0xFFFFFFFF, 0), _Data(mask >> 32, mask >> 32, 0)
     )
     if _libc.capset(ctypes.byref(_Header(_VERSION_3, 0)), data) != 0:
-        raise OSError(ctypes.get_errno(), "capset")
+        raise OSError(ctypes.get_errno(), "cannot set capabilities (capset)")
 
 
 def _capabilities() -> "ctypes.Array[_Data]":
     data = (_Data * 2)()
     if _libc.capget(ctypes.byref(_Header(_VERSION_3, 0)), data) != 0:
-        raise OSError(ctypes.get_errno(), "capget")
+        raise OSError(ctypes.get_errno(), "cannot read capabilities (capget)")
     return data
 
 

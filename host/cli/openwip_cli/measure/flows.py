@@ -53,7 +53,7 @@ def report_of(name: str, program: traffic.Program) -> End:
         ends = []
     traffic.check_ended(**{name: program})
     if len(ends) != 1 or "end" not in ends[0]:
-        raise traffic.TrafficFailed(f"the {name} gave no result")
+        raise traffic.TrafficFailed(f"the {name} of the flow printed no result")
     return ends[0]
 
 
@@ -80,7 +80,8 @@ def both_ends(
     with traffic.pair(supervisor, cell, receive, send, before=before) as (receiver, sender):
         if not sender.wait(supervisor, seconds + PATIENCE_S):
             raise traffic.TrafficFailed(
-                f"the sender did not end within {seconds + PATIENCE_S:.0f} s"
+                f"the sender of the {wanted['kind']} flow did not end within"
+                f" {seconds + PATIENCE_S:.0f} s"
             )
         over()
         sent = report_of("sender", sender)
@@ -89,5 +90,8 @@ def both_ends(
                 with contextlib.suppress(ProcessLookupError):  # it ends by itself just now
                     system.signal_pidfd(receiver.pidfd, signal.SIGTERM)
         if not receiver.wait(supervisor, PATIENCE_S):
-            raise traffic.TrafficFailed("the receiver did not end")
+            raise traffic.TrafficFailed(
+                f"the receiver of the {wanted['kind']} flow did not end within {PATIENCE_S:.0f} s"
+                " after the sender"
+            )
         return sent, report_of("receiver", receiver)

@@ -222,7 +222,7 @@ def iperf3(
             client.wait(supervisor, max(0.0, client.started + seconds - time.monotonic()))
             call()
         if not client.wait(supervisor, duration + 60):
-            raise TrafficFailed("iperf3 did not end")
+            raise TrafficFailed(f"iperf3 did not end within {duration + 60:g} s")
         try:
             report = json.loads(client.stdout)
         except ValueError:
@@ -232,7 +232,7 @@ def iperf3(
             check_killed(sender=client, receiver=server)
             if report is None:
                 check_ended(sender=client)
-                raise TrafficFailed("iperf3 gave no report")
+                raise TrafficFailed("iperf3 printed no report in JSON")
             raise TrafficFailed(f"iperf3: {report['error']}")
         server.wait(supervisor, 10)
     return report, {"iperf3.sender": client.cpu, "iperf3.receiver": server.cpu}

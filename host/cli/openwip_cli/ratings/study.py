@@ -78,7 +78,7 @@ class Study:
     def check_subject(self, subject: int) -> None:
         if not 1 <= subject <= self.subjects:
             raise BadInput(
-                f"--subject {subject}: the study {self.folder} has subjects 1 to {self.subjects}"
+                f"--subject is {subject}; valid in the study {self.folder}: 1..{self.subjects}"
             )
 
     def key(self) -> dict[str, Any]:
@@ -143,6 +143,7 @@ class Study:
 
 
 LONGEST_FILE = 1 << 26
+WORDS = {int: "a whole number", str: "a text", bool: "true, false"}
 NEEDED = {"subject": int, "task": str, "run": int, "code": str, "valid": bool}
 
 
@@ -152,7 +153,7 @@ def checked_line(where: str, line: Any) -> dict[str, Any]:
         raise BadInput(f"{where} is no run of a session; valid: a JSON object a line")
     for name, kind in NEEDED.items():
         if not isinstance(line.get(name), kind):
-            raise BadInput(f"{where}: {name} is {shown(line.get(name))}; valid: {kind.__name__}")
+            raise BadInput(f"{where}: {name} is {shown(line.get(name))}; valid: {WORDS[kind]}")
     if line["task"] not in TASKS:
         raise BadInput(f"{where}: task is {shown(line['task'])}; valid: {', '.join(TASKS)}")
     rating = line.get("rating")
@@ -171,7 +172,7 @@ def read(path: pathlib.Path, what: str) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise BadInput(f"{path} does not have the expected form; valid: {what}")
+        raise BadInput(f"{path} is of another form; valid: {what}")
     return found
 
 
@@ -196,7 +197,7 @@ def make(folder: str, subjects: int, dcr_subjects: int, tasks: tuple[str, ...], 
     path = pathlib.Path(folder)
     if dcr_subjects > subjects:
         raise BadInput(
-            f"--dcr-subjects {dcr_subjects} with --subjects {subjects}; valid: 0..{subjects}"
+            f"--dcr-subjects is {dcr_subjects} with --subjects {subjects}; valid: 0..{subjects}"
         )
     for name in (STUDY, KEY):
         if (path / name).exists():

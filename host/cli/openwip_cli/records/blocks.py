@@ -36,7 +36,7 @@ def of_record(record: RunRecord, tti_ms: float, user: int) -> "tuple[numpy.ndarr
     if not len(rows):
         users = sorted(set(table["user"][table["outcome"] != 0].tolist()))
         raise BadInput(
-            f"--user {user}: {record.path} has no frame to that terminal; valid:"
+            f"--user is {user}, and {record.path} has no frame to that terminal; valid:"
             f" {', '.join(map(str, users)) or 'none, it has no frame at all'}"
         )
     # Nanoseconds: 15 slots are 10 ms, exactly.

@@ -138,7 +138,7 @@ class Contents:
             found += (t.decode(errors="replace") for t in dataset[first : first + 4096])
             length += sum(map(len, found[first:]))
             if length > self.size:
-                raise Wrong("has more text in strings than bytes")
+                raise Wrong(f"has more text in its list of strings than its {self.size} bytes")
         return found
 
     def about(self) -> dict[str, str]:
@@ -146,7 +146,7 @@ class Contents:
         for name, dataset in self._names(self._get(self.file, "about")):
             found[name] = self._text_set(dataset, ())[()].decode(errors="replace")
             if sum(map(len, found.values())) > self.size:
-                raise Wrong("has more text in about than bytes")
+                raise Wrong(f"has more text in its group 'about' than its {self.size} bytes")
         return found
 
     def _text_set(self, dataset: Any, shape: tuple[Any, ...]) -> h5py.Dataset:

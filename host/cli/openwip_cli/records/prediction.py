@@ -24,7 +24,7 @@ def _rows(record: RunRecord, source: str, user: int) -> tuple[Table, "numpy.ndar
     table = record.table("slot", source)
     if table is None:
         raise BadInput(
-            f"{record.path} has no table slot of {source}; a record of a whole run has it"
+            f"{record.path} has no table slot of {source}; valid: a record of a whole run"
         )
     return table, numpy.flatnonzero(table["message.user"] == user)
 

@@ -23,7 +23,7 @@ from typing import Any
 from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.running import cell_lives, running_cell
-from ..errors import SIGNALS, BadInput, RecordFailed
+from ..errors import SIGNALS, BadInput, RecordFailed, how_ended
 from ..machine import own_files, rights
 from ..machine.places import Places, versions
 from ..messages import control, pipe, telemetry
@@ -50,7 +50,7 @@ SILENT_S = 5.0  # a publisher that says nothing for so long has stopped
 WAITING = 500  # messages at once: there are more
 # messages of each publisher that may wait while some of them hold frames or packets: 100 MB
 HEAVY_WAITING = 2000
-READY = "recording"
+READY, READY_S = "recording", 20
 
 
 def now_text() -> str:
@@ -438,10 +438,20 @@ class Launched:
             start_new_session=True,
             preexec_fn=lambda: rights.limit(rights.RECORDER),
         )
-        if self._line(20) != READY:
+        if self._line(READY_S) != READY:
+            ended = self.process.poll()
             self.process.kill()
             self.process.stdin.close()
-            raise BadInput(self._words() or f"record {path}: the recorder did not start")
+            raise BadInput(
+                self._words()
+                or f"record {path}: the recorder"
+                + (
+                    f" {how_ended(ended)}"
+                    if ended is not None
+                    else f" was not ready in {READY_S} s"
+                )
+                + "; valid: the same command again, or without --record"
+            )
 
     def _line(self, timeout_s: float) -> str:
         ready, _, _ = select.select([self.process.stdout], [], [], timeout_s)

@@ -149,7 +149,10 @@ class Player:
             or not isinstance(tree["attenuator"], dict)
             or tree["attenuator"].keys() != {"levels_db"}
         ):
-            raise BadInput(f"only {LEVELS.key} can change in the attenuator of a running cell")
+            raise BadInput(
+                f"only {LEVELS.key} can change in the attenuator of a running cell; valid:"
+                f" {LEVELS.key}"
+            )
         levels = read(LEVELS.key, LEVELS.kind, tree["attenuator"]["levels_db"])
         if not levels:
             raise BadInput(f"{LEVELS.key} is empty; valid: {LEVELS.kind.valid}")

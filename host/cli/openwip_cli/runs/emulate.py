@@ -66,13 +66,13 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
     for key, flag, plain in (("terminals", "--terminals", 1), ("channel.bins_db", "--bins-db", [])):
         if s[key] != plain:
             raise BadInput(
-                f"--prediction-nmse predictor with {flag}: the predictor runs on one fading"
-                " channel; valid is a number 0..0.5"
+                f"--prediction-nmse is predictor with {flag}: the predictor runs on one fading"
+                " channel; valid: a number 0..0.5"
             )
     if s["channel.model"].endswith(".h5"):
         raise BadInput(
-            f"--prediction-nmse predictor with --channel {s['channel.model']}: a trace holds no"
-            " gains to predict from; valid is a number 0..0.5, or trace if it was rendered with"
+            f"--prediction-nmse is predictor with --channel {s['channel.model']}: a trace holds no"
+            " gains to predict from; valid: a number 0..0.5, or trace if it was rendered with"
             " --predictor"
         )
     with scratch.folder() as folder:

@@ -20,7 +20,8 @@ def main(arguments: list[str], places: Places) -> int:
     kind, injection = options.scenario["link.kind"], options.scenario["delay_injection.mode"]
     if options.generator and (kind != "ofdm" or injection != "off"):
         raise BadInput(
-            f"--generator with link.kind {kind} and delay_injection.mode {injection}; valid: ofdm"
+            f"--generator is given with link.kind {kind} and delay_injection.mode {injection};"
+            " valid: ofdm"
             " and off"
         )
     outputs.check_given("--json", options.json)

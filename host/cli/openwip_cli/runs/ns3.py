@@ -40,7 +40,8 @@ def run(
     plan = plan or virtual.download(s, sender, window)
     if programs := [*plan.programs, *plan.batches, *plan.afterwards]:
         raise BadInput(
-            f"{programs[0][1]} with --time ns3, which runs no program; valid: flows and settings"
+            f"{programs[0][1]} is given with --time ns3, which runs no program; valid: flows and"
+            " settings"
             " of TCP"
         )
     todo = {"attributes": ns3_tcp.attributes_of(tcp, plan.sysctls), "flows": plan.flows}

@@ -109,7 +109,7 @@ def of_sysctls(sysctls: dict[str, Any]) -> dict[str, Any]:
                 )
         elif name not in WITHOUT_EFFECT:
             raise BadInput(
-                f"sysctl {name} with --time ns3, which has no such setting; valid: "
+                f"sysctl {name} is given with --time ns3, which has no such setting; valid: "
                 f"{', '.join([*OF_LINUX, 'tcp_rto_min_us', 'tcp_first_rto_ms', 'tcp_rmem', *AS_IT_IS, *WITHOUT_EFFECT])}"
             )
     return settings

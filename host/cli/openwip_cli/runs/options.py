@@ -90,7 +90,11 @@ def settings_parser(
                 "or numbers such as 1 or 2,3 (default auto)"
             ),
         )
-        p.add_argument("--keep", action="store_true", help="leave the cell running after the tests")
+        p.add_argument(
+            "--keep",
+            action="store_true",
+            help="leave the cell running when the command ends; ./openwip down ends it",
+        )
         p.add_argument(
             "--logs",
             metavar="DIR",
@@ -420,7 +424,8 @@ def parse_emulate(arguments: list[str]) -> Options:
         for flag in parser.named_options(given):
             if flag in {*AROUND_A_CELL, *OF_PACKETS}.difference(named):
                 raise BadInput(
-                    f"{flag} with {beside}: there is no cell; valid: {', '.join(('--json', *named))}"
+                    f"{flag} is given with {beside}, which has no cell; valid:"
+                    f" {', '.join(('--json', *named))}"
                 )
         if given.pacing_limit_ms is not None:
             raise BadInput(
@@ -443,7 +448,7 @@ def parse_emulate(arguments: list[str]) -> Options:
         if s.flag and getattr(given, s.key) is not None:
             if emulator.of_another_link(s.key, kind):
                 raise BadInput(
-                    f"{s.flag} with --link {kind}; valid: with --link"
+                    f"{s.flag} is given with --link {kind}; valid: with --link"
                     f" {emulator.OF_LINKS[s.key.partition('.')[0]]}"
                 )
             if s.key.startswith("cells.") and "cells" not in (
@@ -466,11 +471,12 @@ def parse_emulate(arguments: list[str]) -> Options:
                     " with another --link"
                 )
     if given.generator or given.time != "real":
+        without = "--generator" if given.generator else f"--time {given.time}"
         for key, plain in (("network.ipv6", "off"), ("network.mtu", 1500)):
             if (asked := options.scenario[key]) != plain:
                 raise BadInput(
-                    f"{key} is {asked} without a cell's interfaces (--generator or --time"
-                    f" {given.time}); valid there: {plain}"
+                    f"{key} is {asked} with {without}, where the cell has no interfaces; valid:"
+                    f" {plain}"
                 )
     options.generator, options.time = given.generator, given.time
     options.tcp = ns3_tcp.read(given.tcp)

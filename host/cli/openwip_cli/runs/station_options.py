@@ -125,7 +125,8 @@ def parse(
         arguments, role = ["--help"], "base"
     elif role not in OF_ROLE:
         raise BadInput(
-            f"station {role or 'without a role'}; valid: ./openwip station base|terminal --radio"
+            f"the role of station is {role or 'missing'}; valid: ./openwip station base|terminal"
+            " --radio"
             " ARGS --peer HOST (station base --help)"
         )
     p = settings_parser(

@@ -91,7 +91,7 @@ def moved_of(size: int, got: dict[str, Any], sent: dict[str, Any]) -> dict[str, 
     if got["bytes"] < size and got.get("given_up"):
         return {"unfinished": True}
     if got["bytes"] != size:
-        raise traffic.TrafficFailed(f"{got['bytes']} of {size} bytes arrived")
+        raise traffic.TrafficFailed(f"{got['bytes']} of the {size} bytes of the transfer arrived")
     seconds = got["last"] - got["began"]
     return {
         "seconds": seconds,
@@ -109,7 +109,10 @@ def transfer(
     )
     with traffic.pair(supervisor, cell, receive, send) as (receiver, sender):
         if not receiver.wait(supervisor, s["traffic.limit_s"] + flows.PATIENCE_S):
-            raise traffic.TrafficFailed("the receiver did not end")
+            raise traffic.TrafficFailed(
+                f"the receiver of the transfer of {s['traffic.bytes']} bytes did not end within"
+                f" {s['traffic.limit_s'] + flows.PATIENCE_S:g} s"
+            )
         got = flows.report_of("receiver", receiver)
         # The last acknowledgement may be lost with the end of the cell.
         sent = flows.report_of("sender", sender) if sender.wait(supervisor, LAST_ACK_S) else {}

@@ -301,7 +301,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     given = p.parse_args(arguments)
     if given.time != "real" and given.mode == "virtual":
         raise BadInput(
-            f"--time {given.time} with --mode virtual, where there is no TCP; valid: --mode real or"
+            f"--time is {given.time} with --mode virtual, where there is no TCP; valid: --mode real"
+            " or"
             " both"
         )
     given.duration = given.duration or (5.0 if given.quick else 30.0)

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
-from ..errors import BadInput, shown
+from ..errors import BadInput, not_valid, shown
 from .kinds import Kind, with_unit
 from .table import Setting
 
@@ -289,7 +289,7 @@ def run_command(
         print(usage)
         return 0
     if command not in commands:
-        raise BadInput(f"{name} {command}: valid is {', '.join(commands)}")
+        raise not_valid(f"command of {name}", repr(command), ", ".join(commands))
     return commands[command](rest, *more)
 
 
@@ -301,7 +301,7 @@ def read_json_file(text: str) -> str:
 
 def check_cell_name(name: str) -> str:
     if not (1 <= len(name) <= 12 and name.isascii() and name.isalnum() and name == name.lower()):
-        raise BadInput(f"--name is {name!r}; valid: 1..12 lower-case letters and digits")
+        raise not_valid("--name", repr(name), "1..12 lower-case letters and digits")
     return name
 
 
@@ -310,4 +310,4 @@ def read(where: str, kind: Kind, value: Any) -> Any:
     try:
         return kind.read(value)
     except (ValueError, TypeError, OverflowError):
-        raise BadInput(f"{where} is {shown(repr(value))}; valid: {kind.valid}") from None
+        raise not_valid(where, shown(repr(value)), kind.valid) from None

@@ -9,7 +9,7 @@ its channel it takes of each path, under paths.NAME and that key."""
 import dataclasses
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from . import table as settings
 from .kinds import with_unit
 from .scenario import text_of
@@ -29,11 +29,14 @@ class Control(settings.Setting):
     def check(self, text: str) -> str:
         """Canonical text of a value. Raises BadInput."""
         if self.why_not:
-            raise BadInput(f"{self.key} cannot change in a running cell: {self.why_not}")
+            raise BadInput(
+                f"{self.key} cannot change in a running cell: {self.why_not}; valid: set it at the"
+                " start"
+            )
         try:
             return text_of(self.kind.read(text))
         except (ValueError, TypeError, OverflowError):
-            raise BadInput(f"{self.key} = {text}: not valid; valid: {self.kind.valid}") from None
+            raise not_valid(self.key, text, self.kind.valid) from None
 
     def describe(self) -> dict[str, Any]:
         """A description for programs that make an editor of the control."""

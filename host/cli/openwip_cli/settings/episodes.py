@@ -22,8 +22,9 @@ def lines_of(flag: str, path: pathlib.Path) -> list[str]:
         return of_file(path, LONGEST_TABLE).splitlines()
     except (OSError, ValueError) as e:
         raise BadInput(
-            f"{flag} {path}:"
-            f" {'it is not text' if isinstance(e, UnicodeDecodeError) else getattr(e, 'strerror', None) or e}"
+            f"{flag} {path}: cannot be read:"
+            f" {'it is not text' if isinstance(e, UnicodeDecodeError) else getattr(e, 'strerror', None) or e};"
+            " valid: a text file"
         ) from None
 
 
@@ -82,7 +83,7 @@ def read(flag: str, path: pathlib.Path, kind: Numbers) -> str:
         values += [begin, length]
         if len(values) > kind.most:
             raise BadInput(
-                f"{flag} {path}: line {number} is one more than the {kind.most // 2} that are valid"
+                f"{flag} {path}: has {number} lines or more; valid: up to {kind.most // 2}"
             )
     if not values:
         raise BadInput(

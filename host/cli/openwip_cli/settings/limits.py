@@ -29,10 +29,11 @@ namespace wip {
 // `least` applies to values other than 0, if the range begins with 0.
 template <class Number>
 struct setting_limits {
+    std::string_view key;
     Number low, high, initial, least = 0;
 };
 
-// Refuses NaN, too.
+// Refuses NaN, too. `key`: where the value is not that of the setting itself.
 template <class Number>
 void check_range(std::string_view key, double value, const setting_limits<Number>& limits) {
     const auto least = static_cast<double>(limits.least);
@@ -40,7 +41,12 @@ void check_range(std::string_view key, double value, const setting_limits<Number
         check_range(key, value, static_cast<double>(limits.low), static_cast<double>(limits.high));
     else if (value != 0 && !(value >= least && value <= static_cast<double>(limits.high)))
         refuse(key, text_of(value),
-               "0 or " + text_of(least) + " .. " + text_of(static_cast<double>(limits.high)));
+               "0, or " + text_of(least) + ".." + text_of(static_cast<double>(limits.high)));
+}
+
+template <class Number>
+void check_range(double value, const setting_limits<Number>& limits) {
+    check_range(limits.key, value, limits);
 }
 
 namespace setting {
@@ -56,7 +62,9 @@ def row(key: str) -> str:
     type_ = ("std::int64_t" if kind.high >= 2**31 else "int") if whole else "double"
     values = [kind.low, kind.high, float(default), *([kind.least] if kind.least else [])]
     shown = ", ".join(str(int(v)) if whole else number(v) for v in values)
-    return f"inline constexpr setting_limits<{type_}> {name_of(key)}{{{shown}}};\n"
+    head = f"inline constexpr setting_limits<{type_}> {name_of(key)}{{"
+    rest = f"{text(key)}, {shown}}};"
+    return f"{head}{rest}\n" if len(head + rest) <= 100 else f"{head}\n    {rest}\n"
 
 
 def names(key: str) -> str:

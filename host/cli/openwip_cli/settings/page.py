@@ -72,7 +72,7 @@ def default(key: str, of: table.Views) -> str:
 def who(programs: list[str]) -> str:
     return next(
         (name for name, those in table.tree()["programs"].items() if those == programs),
-        ", ".join(programs),
+        ", ".join(programs) or "nobody",
     )
 
 

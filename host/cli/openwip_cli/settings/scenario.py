@@ -144,7 +144,7 @@ def scenario_of(values: dict[str, Any], settings: list[Setting]) -> Scenario:
     """A scenario of {key: value}, each checked."""
     by_key = {s.key: s for s in settings}
     if unknown := [k for k in values if k not in by_key]:
-        raise BadInput(f"unknown setting {unknown[0]}; known: {', '.join(by_key)}")
+        raise BadInput(f"unknown setting {unknown[0]}; valid: {', '.join(by_key)}")
     return Scenario({k: read(k, by_key[k].kind, v) for k, v in values.items()}, settings)
 
 
@@ -223,9 +223,9 @@ def read_yaml(kind: str, path: pathlib.Path | str) -> Any:
     try:
         return of_yaml(of_file(path))
     except OSError as e:
-        raise BadInput(f"{kind} {path}: {e.strerror}") from None
+        raise BadInput(f"{kind} {path}: cannot be read: {e.strerror}; valid: a YAML file") from None
     except UnicodeDecodeError:
-        raise BadInput(f"{kind} {path} is not YAML") from None
+        raise BadInput(f"{kind} {path} is not YAML; valid: a YAML file in UTF-8") from None
     except ValueError as e:
         line = getattr(e, "line", None)
         raise BadInput(f"{kind} {path} {e}" + (f" (line {line})" if line else "")) from None
@@ -243,7 +243,9 @@ def read_file(path: pathlib.Path | str, settings: list[Setting] | None = None) -
         if not isinstance(node, dict):
             groups = ", ".join(sorted({k.split(".")[0] for k in by_key}))
             at = f": {prefix[:-1]}" if prefix else ""
-            raise BadInput(f"scenario file {path}{at}: settings are expected (groups: {groups})")
+            raise BadInput(
+                f"scenario file {path}{at}: has no settings; valid: groups of them, {groups}"
+            )
         for name, value in node.items():
             key = f"{prefix}{name}"
             if key in by_key:
@@ -256,7 +258,7 @@ def read_file(path: pathlib.Path | str, settings: list[Setting] | None = None) -
                 walk(value, f"{key}.")
             else:
                 known = ", ".join(k for k in by_key if k.startswith(prefix))
-                raise BadInput(f"scenario file {path}: unknown key {key}; known: {known}")
+                raise BadInput(f"scenario file {path}: unknown key {key}; valid: {known}")
 
     walk(tree, "")
     return values

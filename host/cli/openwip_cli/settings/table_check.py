@@ -11,8 +11,9 @@ from . import table
 
 # mac/schema/settings.yaml says what they mean
 COLUMNS = set(
-    "in type range least unit words choices check default files help flag live fixed like own_key monitor"
-    " earlier offers none most shown required experiment zero role part attributes".split()
+    "in type range least unit words choices check default files help flag live fixed like own_key"
+    " monitor earlier"
+    " offers none most shown required experiment zero role part attributes".split()
 )
 PROGRAMS = set(
     "macd emulator medium fader tcpl observer split demo emulate tcp-l running demo-live"
@@ -21,7 +22,8 @@ PROGRAMS = set(
 TYPES = set("integer real boolean choice text integers reals impairments".split())
 RULE_COLUMNS = set("of is is_not needs to_be not_to_be why in".split())
 CHECKS = set(
-    "endpoint endpoint_or_none extension folder_or_none line_endpoint namespace uplink_endpoint word"
+    "endpoint endpoint_or_none extension folder_or_none line_endpoint namespace uplink_endpoint"
+    " word"
     " interface_name interface_address interface_address6 medium_name account_or_none stations"
     " split_ports".split()
 )
@@ -41,14 +43,14 @@ def check(text: str, file: str) -> None:
 
 def one_of(where: str, what: str, given: Any, valid: set[str]) -> None:
     if given not in valid:
-        raise BadInput(f"{where}: {what} {given}; valid: {', '.join(sorted(valid))}")
+        raise BadInput(f"{where}: {what} is {given}; valid: {', '.join(sorted(valid))}")
 
 
 def check_entry(where: str, entry: dict[str, Any]) -> None:
     for program in entry.get("in", ()):
         one_of(where, "program", program, PROGRAMS)
     if entry.get("like", "") not in {"", *table.entries()}:
-        raise BadInput(f"{where}: like {entry['like']}; valid: a setting of the table")
+        raise BadInput(f"{where}: like is {entry['like']}; valid: a setting of the table")
     for column, value in entry.items():
         if isinstance(value, dict) and column in PROGRAMS - COLUMNS:
             for own, of in value.items():
@@ -67,7 +69,7 @@ def check_rule(where: str, rule: dict[str, Any]) -> None:
         if key not in table.entries() and not (
             key.endswith("*") and any(k.startswith(key[:-1]) for k in table.entries())
         ):
-            raise BadInput(f"{where}: {key}; valid: a setting of the table")
+            raise BadInput(f"{where}: {key} is no setting of the table; valid: one of its keys")
     for program in rule.get("in", ()):
         one_of(where, "program", program, PROGRAMS)
     if len({"to_be", "not_to_be"} & set(rule)) != 1:
@@ -90,4 +92,4 @@ def check_column(where: str, column: str, value: Any) -> None:
         number = r"-?\d+(\.\d+)?"
         low, _, high = value.partition("..")
         if not re.fullmatch(rf"{number}\.\.{number}", value) or float(low) > float(high):
-            raise BadInput(f"{where}: range {value}; valid: LOW..HIGH")
+            raise BadInput(f"{where}: range is {value}; valid: LOW..HIGH")
