@@ -346,6 +346,8 @@ TABLES = {
     "wcdma-orders": Made("wcdma-tcp", wcdma_rows.orders),
     "wcdma-performance": Made("wcdma-tcp", wcdma_rows.performance),
     "wcdma-statements": Made("wcdma-tcp", wcdma_rows.statements),
+    "wcdma-timeouts": Made("wcdma-tcp", wcdma_rows.timeouts),
+    "wcdma-speed": Made("wcdma-tcp-speed", wcdma_rows.speed),
     "rating-pages": Made("rating-pages", result_rows.rated_pages),
     "rating-ratios": Made("rating-pages", result_rows.rated_ratios),
     "curve-targets": Made("curves", targets),

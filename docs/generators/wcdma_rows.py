@@ -5,6 +5,7 @@ result_tables.py."""
 from typing import Any
 
 APPLICATIONS = {"ftp": "FTP", "telnet": "Telnet", "http": "HTTP"}
+TERMINALS = 7  # of a run
 DOPPLERS = ("6 Hz", "20 Hz", "80 Hz")
 
 
@@ -87,6 +88,17 @@ def performance(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def timeouts(data: dict[str, Any]) -> list[list[str]]:
+    """Timeouts of a user in 120 s."""
+    first = data["performance"][0]
+    senders = [name for name in first if isinstance(first[name], dict)]
+    rows = [["kbit/s", "application", "Doppler", "users", *senders]]
+    for r in data["performance"]:
+        where = [r["rate"], APPLICATIONS[r["application"]], f"{r['hz']} Hz", str(r["users"])]
+        rows.append([*where, *(f"{r[s]['timeouts'] / TERMINALS:.1f}" for s in senders)])
+    return rows
+
+
 def statements(data: dict[str, Any]) -> list[list[str]]:
     """Those of performance and energy; those of efficiency are in the table of its own."""
     rows = [["slide", "kbit/s", "the text says", "we measured", "holds"]]
@@ -94,4 +106,15 @@ def statements(data: dict[str, Any]) -> list[list[str]]:
         if not s["id"].startswith("efficiency") and s["experiment"] != "W-clean":
             rate = s["experiment"].removeprefix("W-")
             rows.append([s["source"], rate, s["says"], s["measured"] or "-", s["holds"]])
+    return rows
+
+
+def speed(data: dict[str, Any]) -> list[list[str]]:
+    """Processor time of runs of 61 s."""
+    rows = [["application", "terminals", "processor time of 61 s", "times real time on one core"]]
+    for r in data["runs"]:
+        rows.append(
+            [APPLICATIONS[r["application"]], str(r["terminals"]), f"{r['processor_s']:.2f} s"]
+            + [str(r["times_real_time"])]
+        )
     return rows

@@ -228,6 +228,9 @@ def performance_of(m: Measured) -> list[dict[str, Any]]:
                             "energy": shown(
                                 m.at("acked_of_sent", rate, app, who, hz, users).values()
                             )["mean"],
+                            "timeouts": shown(m.at("timeouts", rate, app, who, hz, users).values())[
+                                "mean"
+                            ],
                         }
                     found.append(row)
     return found
@@ -236,7 +239,7 @@ def performance_of(m: Measured) -> list[dict[str, Any]]:
 def main() -> int:
     p = argparse.ArgumentParser(description="the tables of Smaragdakis beside W-120 and W-240")
     p.add_argument("folder", type=pathlib.Path)
-    p.add_argument("--command", default="./openwip experiment W-120 W-240 W-clean --time ns3 --quick --out wcdma",
+    p.add_argument("--command", default="./openwip experiment W-120 W-clean --time ns3 --quick --out wcdma",
                    help="command that made the folder, for the kept file")  # fmt: skip
     p.add_argument("--json", metavar="FILE", help="write table and statements to FILE")
     given = p.parse_args()
@@ -251,7 +254,8 @@ def main() -> int:
     for name, cases in orders.items():
         print(f"{name}: {sum(c['holds'] for c in cases)} of {len(cases)}")
     comparison = json.loads((given.folder / "comparison.json").read_text())
-    experiments = comparison["experiments"]
+    names = [*(f"W-{rate}" for rate in measured.cells), "W-clean"]
+    experiments = {name: comparison["experiments"][name] for name in names}
     result = {
         "realisations": experiments["W-clean"]["realisations"],
         "runs": sum(e["counts"]["runs"] for e in experiments.values()),

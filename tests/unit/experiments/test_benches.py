@@ -71,8 +71,9 @@ class TcpInWcdmaCells(unittest.TestCase):
                     clean.append(f"{app},{control},120,{sack},{r},k,sent_kb,{100 + r}")
                     for hz in (6, 20, 80):
                         sent = base - hz / 10 * (-1 if who == "Vegas" else 1) + sack + r / 10
-                        values = (sent, sent - 10, 0.9)
-                        for metric, value in zip(("sent_kb", "acked_kb", "acked_of_sent"), values):
+                        values = (sent, sent - 10, 0.9, 7)
+                        metrics = ("sent_kb", "acked_kb", "acked_of_sent", "timeouts")
+                        for metric, value in zip(metrics, values):
                             cells.append(
                                 f"{app},{control},{hz} Hz 160,{sack},{r},k,{metric},{value}"
                             )

@@ -94,7 +94,7 @@ def route_metrics(work: dict[str, Any]) -> list[str]:
 
 def route_batches(
     sides: Sequence[ipaddress.IPv4Interface], metrics: Sequence[str]
-) -> dict[tuple[int, str], tuple[str, str]]:
+) -> dict[tuple[int, str], Sequence[str]]:
     """The commands of ip that give each side's route these, for a kernel in virtual time."""
     return {
         (n, "ip -batch -"): (
