@@ -19,6 +19,7 @@ import command_page
 import cpp_page
 import python_page
 import schema_page
+import traffic_page
 
 TOP = pathlib.Path(os.environ["OPENWIP_TOP"])
 sys.path.insert(0, str(TOP / "host/cli"))  # for `import openwip`
@@ -55,6 +56,7 @@ log = logging.getLogger(__name__)
 GENERATED = {
     "commands": (command_page.markdown, "[Commands]", "what each command says with `--help`"),
     "messages": (schema_page.markdown, "[Messages]", "each field of telemetry and control"),
+    "traffic": (traffic_page.markdown, "[Traffic flows]", "each kind of flow and its settings"),
     "blocks": (block_page.markdown, "[Blocks]", "parameters and ports of the GNU Radio blocks"),
     "cpp": (None, "[C++ API]", "headers of the core for `find_package(openwip)`"),
     "python-api": (python_page.markdown, "[Python API]", "the package `openwip`"),

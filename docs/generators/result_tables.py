@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import result_rows
+import wcdma_rows
 from result_rows import number
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -374,6 +375,13 @@ TABLES = {
     "handovers-today": Made("handover", result_rows.handovers_today),
     "handover-grades": Made("handover", result_rows.handover_grades),
     "handover-downloads": Made("handover", result_rows.handover_downloads),
+    "wcdma-chains": Made("wcdma-chains", wcdma_rows.chains),
+    "wcdma-efficiency": Made("wcdma-tcp", wcdma_rows.efficiency),
+    "wcdma-orders": Made("wcdma-tcp", wcdma_rows.orders),
+    "wcdma-performance": Made("wcdma-tcp", wcdma_rows.performance),
+    "wcdma-statements": Made("wcdma-tcp", wcdma_rows.statements),
+    "wcdma-timeouts": Made("wcdma-tcp", wcdma_rows.timeouts),
+    "wcdma-speed": Made("wcdma-tcp-speed", wcdma_rows.speed),
     "rating-pages": Made("rating-pages", result_rows.rated_pages),
     "rating-ratios": Made("rating-pages", result_rows.rated_ratios),
     "curve-targets": Made("curves", targets),

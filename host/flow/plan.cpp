@@ -30,12 +30,19 @@ flow flow_of(const json& from, int number) {
     for (const auto& [name, value] :
          {std::pair{"seconds", &f.seconds}, std::pair{"measured_from_s", &f.measured_from_s},
           std::pair{"limit_s", &f.limit_s}, std::pair{"think_s", &f.think_s},
-          std::pair{"interval_s", &f.interval_s}})
+          std::pair{"interval_s", &f.interval_s}, std::pair{"packets_per_s", &f.packets_per_s},
+          std::pair{"page_s", &f.page_s}, std::pair{"object_s", &f.object_s},
+          std::pair{"object_packets", &f.object_packets},
+          std::pair{"pareto_shape", &f.pareto_shape}})
         *value = from.value(name, 0.0);
     for (const auto& [name, value] : {std::pair{"bytes", &f.bytes}, std::pair{"seed", &f.seed},
                                       std::pair{"request_bytes", &f.request_bytes},
-                                      std::pair{"response_bytes", &f.response_bytes}})
+                                      std::pair{"response_bytes", &f.response_bytes},
+                                      std::pair{"packet_bytes", &f.packet_bytes}})
         *value = from.value(name, std::uint64_t{0});
+    f.visit_pages = from.value("visit_pages", 0);
+    f.page_objects = from.value("page_objects", 0);
+    f.pareto_scale = from.value("pareto_scale", "mean") == "least" ? scale::least : scale::mean;
     f.congestion_control = from.value("congestion_control", "");
     f.buffer_kb = from.value("buffer_kb", 0);
     f.whole = from.value("whole", false);

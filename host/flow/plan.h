@@ -21,6 +21,9 @@ struct file_set {
     int times = 1;
 };
 
+// What the scale of a Pareto distribution is.
+enum class scale : std::uint8_t { mean, least };
+
 // A member that a kind of flow does not have is 0 or empty.
 struct flow {
     std::string kind;
@@ -32,6 +35,11 @@ struct flow {
     std::string congestion_control;
     int buffer_kb = 0;
     bool whole = false, kernel_times = false;
+    std::uint64_t packet_bytes = 0;                                         // telnet, http
+    double packets_per_s = 0;                                               // telnet
+    double page_s = 0, object_s = 0, object_packets = 0, pareto_shape = 0;  // http
+    int visit_pages = 0, page_objects = 0;
+    scale pareto_scale = scale::mean;
     std::vector<file_set> files;
     std::vector<std::string> command;
     nlohmann::ordered_json given;  // all of it, with the defaults of the schema

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "flow/schema_check.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "types/not_valid.h"
@@ -59,8 +60,8 @@ void schema_check::value_of(json& value, const json& given, const std::string& p
         number(value, rule, place);
     else if (type == "boolean" && !value.is_boolean())
         refuse(place, value, "true, false");
-    else if (type == "string" && !value.is_string())
-        refuse(place, value, "a text");
+    else if (type == "string")
+        text(value, rule, place);
 }
 
 void schema_check::object(json& value, const json& rule, const std::string& place) const {
@@ -106,6 +107,16 @@ void schema_check::number(const json& value, const json& rule, const std::string
     const auto x = value.get<double>();
     if (x < rule.value("minimum", -no_limit) || x > rule.value("maximum", no_limit))
         refuse(place, value, valid);
+}
+
+void schema_check::text(const json& value, const json& rule, const std::string& place) const {
+    if (rule.contains("enum")) {
+        std::string valid;
+        for (const std::string word : rule.at("enum")) valid += (valid.empty() ? "" : ", ") + word;
+        if (std::ranges::find(rule.at("enum"), value) == rule.at("enum").end())
+            refuse(place, value, valid);
+    }
+    if (!value.is_string()) refuse(place, value, "a text");
 }
 
 // By its `kind`.

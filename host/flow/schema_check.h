@@ -27,6 +27,7 @@ private:
     void value_of(json& value, const json& rule, const std::string& place) const;
     void object(json& value, const json& rule, const std::string& place) const;
     void list(json& value, const json& rule, const std::string& place) const;
+    void text(const json& value, const json& rule, const std::string& place) const;
     void number(const json& value, const json& rule, const std::string& place) const;
     void one_of(json& value, const json& rules, const std::string& place) const;
 };

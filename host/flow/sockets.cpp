@@ -41,6 +41,12 @@ void handle(int signal, void (*handler)(int)) {
     ::sigaction(signal, &action, nullptr);
 }
 
+int sleep(double until) {
+    const auto whole = static_cast<time_t>(until);
+    const timespec t = {whole, static_cast<long>(1e9 * (until - static_cast<double>(whole)))};
+    return ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
+}
+
 // With the right to administer the network the buffer may be longer than net.core says.
 void set_buffer(int s, int forced, int usual, int bytes) {
     if (::setsockopt(s, SOL_SOCKET, forced, &bytes, sizeof bytes) != 0)
@@ -55,10 +61,10 @@ double now() {
     return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
+void sleep_until_woken(double at) { sleep(at); }
+
 void sleep_until(double at) {
-    const auto whole = static_cast<time_t>(at);
-    const timespec t = {whole, static_cast<long>(1e9 * (at - static_cast<double>(whole)))};
-    while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr) == EINTR) {
+    while (sleep(at) == EINTR) {
     }
 }
 
@@ -103,7 +109,7 @@ int sockets::listening(int type) const {
     if (type == SOCK_STREAM) with_window(s);  // what comes of it begins with it
     // DCTCP asks for ECN with a SYN that has ECT(0) itself. Linux grants that only where the
     // listener has DCTCP, too, and the receiver's acknowledgements are DCTCP's then.
-    if (type == SOCK_STREAM && flow_.congestion_control == control_of_both_ends) set_control(s);
+    if (type == SOCK_STREAM && flow_.congestion_control == control_of_both_ends) with_control(s);
     if (s < 0 || ::bind(s, reinterpret_cast<const sockaddr*>(&a), sizeof a) != 0 ||
         (type == SOCK_STREAM && ::listen(s, backlog) != 0))
         give_up("listen");
@@ -131,18 +137,25 @@ ssize_t sockets::take(int s) const { return taken(s, usual_read, 0); }
 
 ssize_t sockets::take_until_woken(int s) const { return taken(s, long_read, MSG_WAITALL); }
 
-void sockets::set_control(int s) const {
+int sockets::with_control(int s) const {
     const std::string& control = flow_.congestion_control;
     if (!control.empty() && ::setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, control.data(),
                                          static_cast<socklen_t>(control.size())) != 0)
         give_up(control);
+    return s;
 }
+
+int sockets::listening_to_send() const { return with_control(listening(SOCK_STREAM)); }
 
 int sockets::to_connect() const {
     const int s = with_buffers(::socket(AF_INET, SOCK_STREAM, 0));
     if (s < 0) give_up("socket");
-    set_control(s);
-    return s;
+    return with_control(s);
+}
+
+void sockets::send_at_once(int s) const {
+    const int one = 1;
+    ::setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 }
 
 int sockets::connect_to(int s) const {

@@ -13,6 +13,8 @@ namespace wip::flow {
 
 double now();  // s, CLOCK_MONOTONIC
 void sleep_until(double at);
+// The same, but for a signal (wake_at()), which ends it.
+void sleep_until_woken(double at);
 
 struct sockaddr_in place(const plan& p, int side, int flow);
 
@@ -22,6 +24,8 @@ public:
     sockets(const plan& p, const flow& f) : plan_(p), flow_(f) {}
 
     int listening(int type) const;
+    // What is accepted sends with the flow's congestion control.
+    int listening_to_send() const;
     // accept_one() accepts a connection; take() takes the data that has arrived on it and throws it
     // away. Both keep its window at the plan's, if there is one.
     int accept_one(int listener) const;
@@ -32,6 +36,8 @@ public:
     // To the flow's other side: what connect() says.
     int connect_to(int s) const;
     int connected() const;
+    // A packet of the application does not wait for another one (Nagle).
+    void send_at_once(int s) const;
     // The socket's buffers, in bytes.
     void set_send_buffer(int s, int bytes) const;
 
@@ -40,8 +46,8 @@ private:
     const flow& flow_;
 
     int with_buffers(int s) const;
-    void set_control(int s) const;
     int with_window(int s) const;
+    int with_control(int s) const;
     ssize_t taken(int s, std::size_t most, int flags) const;
 };
 

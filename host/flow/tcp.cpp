@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bulk and transfer: TCP one way, for a time or so many bytes.
+// bulk, transfer and telnet: TCP one way, as fast as it goes for a time, so many bytes, or packets
+// as they arrive.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -8,8 +9,10 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <vector>
 
+#include "flow/arrivals.h"
 #include "flow/kinds.h"
 
 namespace wip::flow {
@@ -123,7 +126,7 @@ void receive_bulk(const job& j) {
 
 // bulk: as much as goes in so many seconds from the connection on, and what is not sent is dropped;
 // a link too bad to connect over is reported, also if the other end alone had no connection and
-// resets. Otherwise so many bytes, and an orderly end.
+// resets. telnet: the same with what has arrived. Otherwise so many bytes, and an orderly end.
 void send_bulk(const job& j) {
     const flow& f = j.f;
     const sockets with = j.with();
@@ -131,6 +134,10 @@ void send_bulk(const job& j) {
     const bool timed = f.seconds > 0;
     const double start = j.start();
     const double measured = f.measured_from_s > 0 ? start + f.measured_from_s : 0;
+    // Without arrivals, of a flow that lasts for a time, all that goes.
+    std::optional<packet_arrivals> arrivals;
+    if (f.kind == "telnet") arrivals.emplace(f);
+    const bool limited = !timed || arrivals;
     std::uint64_t written = 0, left = f.bytes;
     mark from;
     round_trips trips;
@@ -144,7 +151,8 @@ void send_bulk(const job& j) {
         if (!timed) give_up("connect");
         return unconnected(std::strerror(errno));
     }
-    const double until = now() + f.seconds;
+    if (arrivals) with.send_at_once(s);
+    const double began = now(), until = began + f.seconds;
     double sample = now() + 1;
     if (timed) {  // a write() that waits ends at either
         limit_time(s, 0);
@@ -162,13 +170,19 @@ void send_bulk(const job& j) {
             trips.sample(s);
             sample = t + 1;
         }
-        const std::size_t want = timed ? sizeof chunk : std::min<std::uint64_t>(left, sizeof chunk);
+        if (arrivals && (left += arrivals->until(t - began)) == 0) {
+            sleep_until_woken(began + arrivals->next());
+            continue;
+        }
+        // A packet is written by itself, be the process late or not.
+        const std::size_t most = arrivals ? f.packet_bytes : sizeof chunk;
+        const std::size_t want = limited ? std::min<std::uint64_t>(left, most) : most;
         const ssize_t n = ::write(s, chunk, want);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && timed && errno == ECONNRESET && info_of(s).tcpi_bytes_acked <= 1)
             return unconnected("the other end has none");
         if (n < 0) give_up("write");
-        if (!timed) left -= static_cast<std::uint64_t>(n);
+        if (limited) left -= static_cast<std::uint64_t>(n);
         written += static_cast<std::uint64_t>(n);
     }
     const auto report = [&] {
@@ -190,6 +204,7 @@ void send_bulk(const job& j) {
 constexpr end ends[] = {{"receiver", true, true, receive_bulk}, {"sender", false, true, send_bulk}};
 const kind bulk("bulk", ends);
 const kind transfer("transfer", ends);
+const kind telnet("telnet", ends);
 
 }  // namespace
 }  // namespace wip::flow

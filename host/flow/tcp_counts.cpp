@@ -63,24 +63,28 @@ void round_trips::sample(int s) {
     ++n_;
 }
 
-mark mark::of(int s) {
+sent_bytes sent_bytes::with(int s) const {
+    if (s < 0) return *this;
     const tcp_info i = info_of(s);
+    return {acked + i.tcpi_bytes_acked, sent + i.tcpi_bytes_sent, again + i.tcpi_bytes_retrans};
+}
+
+mark mark::of(int s, const sent_bytes& before) {
     mark m;
     m.at_ = now();
-    m.acked_ = i.tcpi_bytes_acked;
-    m.sent_ = i.tcpi_bytes_sent;
-    m.again_ = i.tcpi_bytes_retrans;
+    m.bytes_ = before.with(s);
     kernel_counts(marked, m.counts_);
     return m;
 }
 
-nlohmann::json mark::since(int s, int side, const round_trips& trips) const {
-    const mark m = of(s);
+nlohmann::json mark::since(int s, int side, const round_trips& trips,
+                           const sent_bytes& before) const {
+    const mark m = of(s, before);
     nlohmann::json found{{"side", side},
                          {"seconds", rounded(m.at_ - at_, 9)},
-                         {"bytes_acked", m.acked_ - acked_},
-                         {"bytes_sent", m.sent_ - sent_},
-                         {"bytes_retransmitted", m.again_ - again_},
+                         {"bytes_acked", m.bytes_.acked - bytes_.acked},
+                         {"bytes_sent", m.bytes_.sent - bytes_.sent},
+                         {"bytes_retransmitted", m.bytes_.again - bytes_.again},
                          {"rtt_ms", rounded(trips.mean_ms(), 3)},
                          {"window_most", rounded(trips.widest(), 5)}};
     for (std::size_t c = 0; c < marked.size(); ++c) found[marked[c]] = m.counts_[c] - counts_[c];

@@ -31,19 +31,28 @@ private:
     int n_ = 0;
 };
 
+// Bytes of connections.
+struct sent_bytes {
+    unsigned long long acked = 0, sent = 0, again = 0;
+
+    // Adds those of a connection; without one (-1) nothing.
+    sent_bytes with(int s) const;
+};
+
 // How far a sender was at some time. The kernel's counters are those of the whole side: what sends
-// beside this flow there tells the same.
+// beside this flow there tells the same. `before`: the sender's connections before this one.
 class mark {
 public:
-    static mark of(int s);
+    static mark of(int s, const sent_bytes& before = {});
     bool set() const { return at_ > 0; }
     // From the mark until now, and of the round trips sampled in between.
-    nlohmann::json since(int s, int side, const round_trips& trips) const;
+    nlohmann::json since(int s, int side, const round_trips& trips,
+                         const sent_bytes& before = {}) const;
 
 private:
     static constexpr std::size_t counters = 8;
     double at_ = 0;
-    unsigned long long acked_ = 0, sent_ = 0, again_ = 0;
+    sent_bytes bytes_;
     std::array<unsigned long long, counters> counts_{};
 };
 

@@ -13,6 +13,15 @@ namespace wip::simulator {
 
 using ns3::TcpSocketState;
 
+void sender_counts::add(const sender_counts& other) {
+    for (const auto member :
+         {&sender_counts::segments, &sender_counts::retransmits, &sender_counts::bytes,
+          &sender_counts::bytes_retransmitted, &sender_counts::timeouts,
+          &sender_counts::spurious_timeouts, &sender_counts::fast_retransmits,
+          &sender_counts::spurious_fast_retransmits})
+        this->*member += other.*member;
+}
+
 ns3::TypeId counting_socket::GetTypeId() {
     static const ns3::TypeId id = ns3::TypeId("wip::counting_socket")
                                       .SetParent<ns3::TcpSocketBase>()

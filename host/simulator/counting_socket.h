@@ -40,6 +40,8 @@ struct sender_counts {
     std::uint64_t bytes = 0, bytes_retransmitted = 0;
     std::uint64_t timeouts = 0, spurious_timeouts = 0;
     std::uint64_t fast_retransmits = 0, spurious_fast_retransmits = 0;
+
+    void add(const sender_counts& other);
 };
 
 class counting_socket : public ns3::TcpSocketBase {
@@ -58,6 +60,8 @@ public:
     std::uint64_t bytes_acknowledged() const { return acknowledged_; }
     // Whether all that was written is acknowledged.
     bool idle() const { return m_txBuffer->Size() == 0; }
+    // Nothing comes or goes any more.
+    bool over() const { return m_state == CLOSED || m_state == TIME_WAIT; }
     // An end at once: a RST, and nothing is sent any more.
     void abort();
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "simulator/senders.h"
+#include "simulator/socket_calls.h"
 
 namespace wip::simulator {
 namespace {
@@ -24,93 +25,8 @@ using ns3::InetSocketAddress;
 using ns3::Ptr;
 using ns3::Socket;
 
-constexpr int first_port = 5001;
 constexpr std::size_t spoken_bytes = 12;  // the head of a packet of speech: when, number
-constexpr std::uint32_t chunk = 1 << 16;
 constexpr std::uint64_t parts = flow::arrival_parts;
-
-double now_s() { return ns3::Simulator::Now().GetSeconds(); }
-
-template <class Call>
-void at(double seconds, Call call) {
-    const ns3::Time when = ns3::Seconds(seconds);
-    ns3::Simulator::Schedule(std::max(ns3::Time(0), when - ns3::Simulator::Now()), call);
-}
-
-InetSocketAddress end_of(const place& p, int flow) {
-    return {p.address, static_cast<std::uint16_t>(first_port + flow)};
-}
-
-void limit(const Ptr<Socket>& socket, int window_kb) {
-    if (window_kb == 0) return;
-    const auto bytes = static_cast<std::uint32_t>(1024 * window_kb);
-    socket->SetAttribute("RcvBufSize", ns3::UintegerValue(bytes));
-    // As Linux does with the size that it is given.
-    socket->SetAttribute("SndBufSize", ns3::UintegerValue(2 * bytes));
-}
-
-Ptr<counting_socket> listening(const place& p, int flow, const std::string& sender, int window_kb) {
-    const auto socket = make_socket(p.node, sender);
-    limit(socket, window_kb);
-    socket->Bind(end_of(p, flow));
-    socket->Listen();
-    return socket;
-}
-
-ns3::Callback<void, Ptr<Socket>> calls(std::function<void()> what) {
-    return ns3::Callback<void, Ptr<Socket>>(
-        [what = std::move(what)](Ptr<Socket> /*socket*/) { what(); });
-}
-
-ns3::Callback<void, Ptr<Socket>> nothing() {
-    return calls([] {});
-}
-
-void on_connection(const Ptr<Socket>& listening, std::function<void(const Ptr<Socket>&)> accept) {
-    listening->SetAcceptCallback(
-        ns3::Callback<bool, Ptr<Socket>, const Address&>(
-            [](Ptr<Socket>, const Address&) { return true; }),
-        ns3::Callback<void, Ptr<Socket>, const Address&>(
-            [accept = std::move(accept)](Ptr<Socket> s, const Address&) { accept(s); }));
-}
-
-void on_room(const Ptr<Socket>& socket, std::function<void()> what) {
-    socket->SetSendCallback(ns3::Callback<void, Ptr<Socket>, std::uint32_t>(
-        [what = std::move(what)](Ptr<Socket>, std::uint32_t) { what(); }));
-}
-
-// When it comes into this state; not from within the socket.
-void on_state(const Ptr<Socket>& socket, ns3::TcpSocket::TcpStates_t wanted,
-              std::function<void()> what) {
-    using state = ns3::TcpSocket::TcpStates_t;
-    socket->TraceConnectWithoutContext(
-        "State", ns3::Callback<void, state, state>(
-                     [wanted, what = std::move(what)](state /*before*/, state now) {
-                         if (now == wanted) ns3::Simulator::ScheduleNow(what);
-                     }));
-}
-
-// Writes as much as there is room for.
-void write(const Ptr<Socket>& socket, std::uint64_t& left) {
-    for (;;) {
-        const auto n = static_cast<std::uint32_t>(
-            std::min<std::uint64_t>({left, chunk, socket->GetTxAvailable()}));
-        if (n == 0) return;
-        left -= n;  // before Send(), which may come back here
-        if (socket->Send(ns3::Create<ns3::Packet>(n), 0) < 0) {
-            left += n;
-            return;
-        }
-    }
-}
-
-// Whoever holds a callback of a socket keeps what it calls: an end outlives its sockets' events.
-void close_silently(const Ptr<Socket>& socket) {
-    socket->SetRecvCallback(nothing());
-    socket->SetCloseCallbacks(nothing(), nothing());
-    on_room(socket, [] {});
-    socket->Close();
-}
 
 }  // namespace
 
@@ -128,6 +44,20 @@ void flow_end::fail(const std::string& why) {
     done_ = true;
 }
 
+// In the words that the kernel has for it; taken back are timeouts whose ACK answers the original.
+nlohmann::json sender_since(const sender_mark& then, std::uint64_t acknowledged,
+                            const sender_counts& c, double round_trip_ms) {
+    const sender_counts& before = then.counts;
+    return {{"bytes_acked", acknowledged - then.acknowledged},
+            {"bytes_sent", c.bytes - before.bytes},
+            {"bytes_retransmitted", c.bytes_retransmitted - before.bytes_retransmitted},
+            {"TCPTimeouts", c.timeouts - before.timeouts},
+            {"TCPLossUndo", c.spurious_timeouts - before.spurious_timeouts},
+            {"TCPFastRetrans", c.fast_retransmits - before.fast_retransmits},
+            {"seconds", now_s() - then.at},
+            {"rtt_ms", round_trip_ms}};
+}
+
 // --- TCP, one way ---
 
 constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max();
@@ -135,8 +65,17 @@ constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max();
 // Seconds for which a connection is tried: at least until the counts begin.
 double connect_for(const tcp_flow& f) { return std::max(flow::connect_s, f.measured); }
 
+std::uint64_t given_at_first(const tcp_flow& f) {
+    if (f.arrivals) return 0;
+    return f.seconds > 0 ? endless : f.bytes;
+}
+
 tcp_sender::tcp_sender(const tcp_flow& f)
-    : flow_end(f.flow, "sender"), flow_(f), left_(f.seconds > 0 ? endless : f.bytes) {
+    : flow_end(f.flow, "sender"),
+      flow_(f),
+      arrivals_(f.arrivals),
+      given_(given_at_first(f)),
+      left_(given_) {
     socket_ = make_socket(f.from.node, f.sender);
     limit(socket_, f.window_kb);
     at(f.start, [this] { start(); });
@@ -162,13 +101,24 @@ void tcp_sender::connected() {
     at(now_s() + 1, [this] { sample(); });
     if (flow_.seconds > 0) at(now_s() + flow_.seconds, [this] { finish(); });
     if (flow_.measured > 0) at(flow_.start + flow_.measured, [this] { mark(); });
+    if (arrivals_) arrive(now_s(), 0);
     fill();
+}
+
+void tcp_sender::arrive(double began, double after) {
+    if (done()) return;
+    const std::uint64_t arrived = arrivals_->until(after);
+    given_ += arrived;
+    left_ += arrived;
+    fill();
+    const double next = arrivals_->next();
+    at(began + next, [this, began, next] { arrive(began, next); });
 }
 
 void tcp_sender::fill() {
     if (done()) return;
     write(socket_, left_);
-    if (left_ == 0 && socket_->idle()) finish();
+    if (flow_.seconds == 0 && left_ == 0 && socket_->idle()) finish();
 }
 
 void tcp_sender::sample() {
@@ -186,19 +136,6 @@ void tcp_sender::mark() {
     samples_ = 0;
 }
 
-// In the words that the kernel has for it; taken back are timeouts whose ACK answers the original.
-nlohmann::json tcp_sender::since_mark() const {
-    const auto &then = mark_.counts, &c = socket_->counts();
-    return {{"bytes_acked", socket_->bytes_acknowledged() - mark_.acknowledged},
-            {"bytes_sent", c.bytes - then.bytes},
-            {"bytes_retransmitted", c.bytes_retransmitted - then.bytes_retransmitted},
-            {"TCPTimeouts", c.timeouts - then.timeouts},
-            {"TCPLossUndo", c.spurious_timeouts - then.spurious_timeouts},
-            {"TCPFastRetrans", c.fast_retransmits - then.fast_retransmits},
-            {"seconds", now_s() - mark_.at},
-            {"rtt_ms", sum_ms_ / samples_}};
-}
-
 void tcp_sender::finish() {
     if (done()) return;
     if (samples_ == 0) sum_ms_ = longest_ms_ = socket_->round_trip_ms(), samples_ = 1;
@@ -206,7 +143,7 @@ void tcp_sender::finish() {
     nlohmann::json found{
         {"began", flow_.start},
         {"congestion_control", flow_.sender},
-        {"bytes", (flow_.seconds > 0 ? endless : flow_.bytes) - left_},
+        {"bytes", given_ - left_},
         {"mss", socket_->segment_size()},
         {"segments_sent", c.segments},
         {"retransmits", c.retransmits},
@@ -220,7 +157,8 @@ void tcp_sender::finish() {
           {"max", longest_ms_}}},
         {"window_kb", flow_.window_kb},
         {"congestion_window", socket_->congestion_window() / socket_->segment_size()}};
-    if (mark_.at != 0) found["since"] = since_mark();
+    if (mark_.at != 0)
+        found["since"] = sender_since(mark_, socket_->bytes_acknowledged(), c, sum_ms_ / samples_);
     tell(std::move(found));
     if (flow_.seconds > 0)
         socket_->abort();

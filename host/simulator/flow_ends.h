@@ -8,9 +8,11 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "flow/arrivals.h"
 #include "simulator/counting_socket.h"
 #include "simulator/traffic.h"
 
@@ -38,6 +40,17 @@ private:
     bool done_ = false;
 };
 
+// How far a sender was at some time.
+struct sender_mark {
+    double at = 0;
+    std::uint64_t acknowledged = 0;
+    sender_counts counts;
+};
+
+// From then until now: `since` of the plan's schema.
+nlohmann::json sender_since(const sender_mark& then, std::uint64_t acknowledged,
+                            const sender_counts& now, double round_trip_ms);
+
 struct tcp_flow {
     int flow = 0;
     place from, to;
@@ -47,6 +60,7 @@ struct tcp_flow {
     std::string sender;
     int window_kb = 0;    // 0: what ns-3 is set to
     double measured = 0;  // of `seconds`: so long after the start counts begin; 0: none
+    std::optional<flow::packet_arrivals> arrivals;  // of `seconds`: of what there is to send
 };
 
 class tcp_sender final : public flow_end {
@@ -57,19 +71,17 @@ private:
     void start();
     void connected();
     void fill();
+    // What has arrived so long after the connection began, and again with the next packet.
+    void arrive(double began, double after);
     void sample();
     void mark();
-    nlohmann::json since_mark() const;
     void finish();
     tcp_flow flow_;
+    std::optional<flow::packet_arrivals> arrivals_;
     ns3::Ptr<counting_socket> socket_;
-    struct {
-        double at = 0;
-        std::uint64_t acknowledged = 0;
-        sender_counts counts;
-    } mark_;
+    sender_mark mark_;
     bool connected_ = false;
-    std::uint64_t left_;
+    std::uint64_t given_, left_;  // by the application so far, of it to be written
     double sum_ms_ = 0, longest_ms_ = 0;
     int samples_ = 0;
 };

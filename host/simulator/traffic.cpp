@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "simulator/flow_ends.h"
+#include "simulator/http_ends.h"
 
 namespace wip::simulator {
 
@@ -28,10 +29,21 @@ void traffic::add(const flow::flow& f) {
         throw std::invalid_argument(
             "flow setting whole is true with --time ns3, which drops what arrives after the end; "
             "valid: false");
-    if (f.kind == "bulk" || f.kind == "transfer") {
-        add_both<tcp_sender, tcp_receiver>(tcp_flow{f.number, from, to, start, f.seconds, f.bytes,
-                                                    f.congestion_control, f.buffer_kb,
-                                                    f.measured_from_s});
+    if (f.kind == "bulk" || f.kind == "transfer" || f.kind == "telnet") {
+        tcp_flow t{f.number,
+                   from,
+                   to,
+                   start,
+                   f.seconds,
+                   f.bytes,
+                   f.congestion_control,
+                   f.buffer_kb,
+                   f.measured_from_s,
+                   {}};
+        if (f.kind == "telnet") t.arrivals.emplace(f);
+        add_both<tcp_sender, tcp_receiver>(t);
+    } else if (f.kind == "http") {
+        add_both<http_user, http_server>(http_flow{f, from, to, start});
     } else if (f.kind == "sessions") {
         session_flow s{f.number, from, to, start, f.congestion_control, {}};
         for (const flow::file_set& file : f.files)
@@ -47,8 +59,9 @@ void traffic::add(const flow::flow& f) {
                                                        f.interval_s, f.packets(),
                                                        static_cast<std::uint32_t>(f.bytes)});
     } else {
-        throw std::invalid_argument("kind is " + f.kind +
-                                    " with ns-3; valid: bulk, transfer, sessions, pages, voip");
+        throw std::invalid_argument(
+            "kind is " + f.kind +
+            " with ns-3; valid: bulk, transfer, sessions, pages, telnet, http, voip");
     }
 }
 

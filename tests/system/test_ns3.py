@@ -3,6 +3,7 @@
 refusals are left."""
 
 import hashlib
+import itertools
 import os
 import pathlib
 import subprocess
@@ -24,6 +25,9 @@ from virtual_support import (
     check_transfer_and_pages,
     transfer_pages_and_speech,
 )
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import arrivals
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 PLACES = Places(pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
@@ -218,6 +222,44 @@ class Runs(unittest.TestCase):
         )
         self.assertGreater(ends[2, "receiver"]["delay_ms"]["median"], 10)
         self.assertGreater(report["users"][0]["delivered_packets"], 500)
+
+    def test_telnet_and_http_have_the_packets_and_pages_of_their_seeds(self):
+        def ends_of(**settings):
+            both = [
+                flows.flow(
+                    "telnet", 0, 2, start_s=1, seconds=20, seed=5, packets_per_s=4,
+                    measured_from_s=2, congestion_control="vegas",
+                ),
+                flows.flow(
+                    "http", 1, 0, start_s=1, seconds=20, seed=9, page_s=0.1, page_objects=2, object_packets=3,
+                    measured_from_s=2, congestion_control="tahoe",
+                ),
+            ]  # fmt: skip
+            report = run(
+                virtual.Plan(both),
+                link__kind="umts",
+                umts__mode="um",
+                terminals=2,
+                **settings,
+            )
+            self.assertEqual(report["verdict"]["reasons"], [])
+            return {(e["flow"], e["end"]): e for e in report["flows"]}
+
+        clean, lossy = ends_of(), ends_of(umts__errors=0.03)
+        for ends in (clean, lossy):
+            self.assertEqual(ends[0, "sender"]["bytes"], 960 * arrivals.packets(5, 4, 20))
+            user, server = ends[1, "client"], ends[1, "server"]
+            sizes = list(
+                itertools.islice(arrivals.pages(9, objects=2, packets_mean=3), user["pages"] + 1)
+            )
+            self.assertTrue(sum(sizes[:-1]) <= user["bytes"] <= sum(sizes), (user, sizes))
+            self.assertGreaterEqual(server["bytes"], user["bytes"])
+            self.assertEqual((user["broken"], server["visits"]), (0, user["visits"]))
+            self.assertIn(user["visits"] - user["pages"] // 4, (0, 1))
+        self.assertGreater(lossy[0, "sender"]["since"]["bytes_retransmitted"], 0)
+        self.assertGreater(clean[1, "client"]["pages"], lossy[1, "client"]["pages"])
+        since = lossy[1, "server"]["since"]
+        self.assertTrue(since["bytes_acked"] < since["bytes_sent"], since)
 
     def test_every_link_and_settings_of_tcp(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -4,6 +4,7 @@ rights and asserts nothing of the wall clock. The kernel is not built by tests: 
 refusals are left."""
 
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -13,7 +14,15 @@ import sys
 import tempfile
 import unittest
 
-from openwip_cli.campaign import experiments, grid, in_virtual_time, metrics, tcp_settings
+from openwip_cli.campaign import (
+    experiments,
+    grid,
+    in_virtual_time,
+    metrics,
+    options,
+    tcp_settings,
+    virtual_work,
+)
 from openwip_cli.measure import flows
 from openwip_cli.records.run_record import RunRecord
 from openwip_cli.runs import tcpl, transfers, validate, virtual
@@ -28,6 +37,9 @@ from virtual_support import (
     run,
     transfer_pages_and_speech,
 )
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import arrivals
 
 
 def flags_of_syns(capture):
@@ -266,6 +278,42 @@ class Runs(unittest.TestCase):
         self.assertGreater(ends[3, "receiver"]["delay_ms"]["median"], 10)
         self.assertLess(ends[3, "receiver"]["delay_ms"]["median"], 30)
         self.assertEqual(ends[4, "sender"]["congestion_control"], "westwood")
+
+    def test_telnet_and_http_of_an_experiment_have_the_traffic_of_ns3_and_their_route(self):
+        (e,) = options.load(PLACES.top, ["W-linux"], "quick", "virtual")
+        for point in e.points:
+            at = dict(point.settings)
+            if at["method"] != "20 Hz 160" or at["application"] == "ftp" or at["sack"]:
+                continue
+            with self.subTest(point.text()):
+                spec = e.run(point, 1).spec
+                work = spec["workload"] | {"duration_s": 20}
+                report = in_virtual_time.run(
+                    spec["emulator"] | {"terminals": 2}, work, lambda text: None, places=PLACES
+                )
+                self.assertEqual(report["verdict"]["reasons"], [])
+                routes = [p["said"] for p in report["programs"] if p["program"] == "ip"]
+                self.assertEqual(len(routes), 3)
+                for route in routes:
+                    self.assertRegex(route, "mtu lock 1000 .*initcwnd 4 rto_min lock 200ms")
+                self.assertEqual(len(report["workload"]["each"]), 2)
+                planned = virtual_work.plan_of({"seed": 1, "terminals": 2}, work).flows
+                ends = {(f["flow"], f["end"]): f for f in report["flows"]}
+                for n, flow in enumerate(planned):
+                    if flow["kind"] == "telnet":
+                        sender = ends[n, "sender"]
+                        self.assertEqual(sender["congestion_control"], at["congestion_control"])
+                        # The time begins with the connection, whose SYN may have been lost.
+                        seconds = flow["seconds"]
+                        self.assertEqual(
+                            sender["bytes"], 960 * arrivals.packets(flow["seed"], 1, seconds)
+                        )
+                        continue
+                    user = ends[n, "client"]
+                    pages = arrivals.pages(flow["seed"])
+                    sizes = list(itertools.islice(pages, user["pages"] + 1))
+                    self.assertTrue(sum(sizes[:-1]) <= user["bytes"] <= sum(sizes), (user, sizes))
+                    self.assertGreaterEqual(ends[n, "server"]["bytes"], user["bytes"])
 
     def test_the_window_of_an_experiment_is_kept_with_packets_of_1500_bytes(self):
         u_b11 = experiments.load(PLACES.top, ["U-B11"], "quick", "virtual")[0]

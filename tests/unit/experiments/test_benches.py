@@ -27,6 +27,7 @@ applications, senders, stations = (
 )
 westwood, rated = bench("westwood_estimate"), bench("rating_pages")
 handovers = bench("handover_table")
+wcdma, chains = bench("wcdma_tcp_table"), bench("wcdma_chains")
 
 
 class WestwoodEstimate(unittest.TestCase):
@@ -55,6 +56,75 @@ class WestwoodEstimate(unittest.TestCase):
         self.assertAlmostEqual(exact[0], 10 * 200 / westwood.MSS, delta=0.2)
         # segments, the least: it stands at 2 or 3 bytes a ms, 1.1 segments
         self.assertEqual(kernel[0], 2)
+
+
+class TcpInWcdmaCells(unittest.TestCase):
+    """What is sent without errors is 100 kB; with errors a version sends less the higher the Doppler
+    frequency is, but for one."""
+
+    def write(self, folder):
+        head = "application,congestion_control,method,sack,realisation,run,metric,value"
+        cells, clean = [head], [head.replace("method", "channel")]
+        for app, base in (("ftp", 60), ("http", 70), ("telnet", 80)):
+            for who, (control, sack) in wcdma.SENDERS.items():
+                for r in (1, 2):
+                    clean.append(f"{app},{control},120,{sack},{r},k,sent_kb,{100 + r}")
+                    for hz in (6, 20, 80):
+                        sent = base - hz / 10 * (-1 if who == "Vegas" else 1) + sack + r / 10
+                        values = (sent, sent - 10, 0.9, 7)
+                        metrics = ("sent_kb", "acked_kb", "acked_of_sent", "timeouts")
+                        for metric, value in zip(metrics, values):
+                            cells.append(
+                                f"{app},{control},{hz} Hz 160,{sack},{r},k,{metric},{value}"
+                            )
+        pathlib.Path(folder, "W-120.csv").write_text("\n".join(cells))
+        pathlib.Path(folder, "W-clean.csv").write_text("\n".join(clean))
+        counts = {"counts": {"runs": 3, "valid": 3}, "realisations": 2, "statements": []}
+        pathlib.Path(folder, "comparison.json").write_text(
+            json.dumps({"experiments": {"W-120": counts, "W-clean": counts}})
+        )
+
+    def test_efficiencies_and_their_orders_are_those_of_the_values(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.write(folder)
+            kept = pathlib.Path(folder, "kept.json")
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                self.assertEqual(code_of_quiet(wcdma, folder, "--json", str(kept)), 0)
+            made = json.loads(kept.read_text())
+        self.assertIn("fall with the Doppler frequency: 12 of 15", said.getvalue())
+        rows = {(r["application"], r["sender"]): r for r in made["efficiency"]}
+        self.assertEqual(rows["ftp", "Tahoe"]["text"], [0.80, 0.40, 0.26])
+        self.assertIsNone(rows["ftp", "BBR"]["text"])
+        expected = (59.5 / 101 + 59.6 / 102) / 2
+        self.assertAlmostEqual(rows["ftp", "Tahoe"]["measured"][0]["mean"], expected, places=3)
+        self.assertFalse(rows["ftp", "Vegas"]["falls"])
+        self.assertTrue(all(c["holds"] for c in made["orders"]["applications"]))
+        # Vegas, which rises, is ahead by 0.16 at 80 Hz.
+        wrong = [c for c in made["orders"]["sack"] if not c["holds"]]
+        self.assertEqual({(c["hz"], c["best"]) for c in wrong}, {(20, "Vegas"), (80, "Vegas")})
+        self.assertEqual(len(made["performance"]), 9)
+        self.assertEqual(made["performance"][0]["Tahoe"]["performance"], 1)
+
+    def test_a_value_that_is_missing_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.write(folder)
+            path = pathlib.Path(folder, "W-120.csv")
+            there = "ftp,vegas,20 Hz 160"
+            path.write_text(path.read_text().replace(there, "other,vegas,20 Hz 160"))
+            with self.assertRaisesRegex(SystemExit, "no sent_kb ftp vegas 0 20 Hz 160"):
+                wcdma.rows_of(wcdma.Measured(pathlib.Path(folder)))
+
+    def test_a_chain_counts_the_blocks_that_are_lost_after_a_lost_one(self):
+        lost = chains.np.array([[1, 0], [1, 0], [0, 1], [0, 0], [0, 0]], dtype=chains.np.uint8)
+        found = chains.chain([lost, lost])
+        self.assertEqual((found["blocks"], found["error"]["mean"]), (20, 0.3))
+        self.assertEqual(found["after_error"]["mean"], round(1 / 3, 5))
+        self.assertAlmostEqual(found["burst"], 1.5, places=3)
+
+
+def code_of_quiet(module, *arguments):
+    with unittest.mock.patch.object(sys, "argv", [module.__name__, *arguments]):
+        return module.main()
 
 
 class RatedPages(unittest.TestCase):

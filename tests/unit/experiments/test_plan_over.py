@@ -2,6 +2,7 @@
 """The options of a command line that go over an experiment file: `--tcp` and `--set`; and points that
 ns-3 cannot run."""
 
+import ipaddress
 import unittest
 
 from world import SMALL, TOP, World
@@ -190,6 +191,30 @@ class Over(unittest.TestCase):
         )
         with self.assertRaisesRegex(layers.NothingToRun, "qdisc is 'codel' with --time ns3"):
             plan.Experiment(self.world.file, "full", "ns3")
+
+    def test_uploads_have_the_route_that_their_tcp_asks_for(self):
+        given = tcp_settings.read(["initial_window=9", "mtu=1000", "rto_min_ms=100"])
+        e = options.load(TOP, ["D-errors"], "quick", "virtual", given)[0]
+        work = e.run(e.points[0], 1).spec["workload"]
+        self.assertEqual(
+            work["route"], {"initial_window_segments": 9, "mtu": 1000, "rto_min_ms": 100}
+        )
+        sides = [ipaddress.IPv4Interface(f"10.0.0.{n}/24") for n in (1, 2)]
+        batches = tcp_settings.route_batches(sides, tcp_settings.route_metrics(work))
+        self.assertEqual(
+            batches[1, "ip -batch -"],
+            (
+                "route replace 10.0.0.0/24 dev eth1 proto kernel scope link src 10.0.0.2"
+                f" initcwnd 9 rto_min 100ms mtu lock 1000 window {work['window_bytes']}",
+                "route show",
+            ),
+        )
+        of_then = work | {"sender": {"net/ipv4/tcp_timestamps": "0"}}
+        tcp = tcp_settings.of_ns3(of_then)
+        self.assertEqual((tcp["initial_window"], tcp["mss"], tcp["min_rto_ms"]), (9, 960, 100))
+        self.assertEqual(tcp_settings.of_ns3(of_then, {"mss": 500})["mss"], 500)
+        without = options.load(TOP, ["D-errors"], "quick", "virtual")[0]
+        self.assertNotIn("route", without.run(without.points[0], 1).spec["workload"])
 
     def test_a_packet_that_is_shorter_and_timestamps_make_the_segment_of_ns3(self):
         def mss(sender, mtu, timestamps):

@@ -382,6 +382,24 @@ class Refused(unittest.TestCase):
         with self.assertRaisesRegex(BadInput, "none.yaml: cannot be read: No such file"):
             experiments.load(TOP, ["/none.yaml"], "quick")
 
+    def test_an_application_is_of_uploads_and_downloads_and_of_a_kind_that_they_have(self):
+        defaults = DEFAULTS + "\napplications: {chat: {kind: telnet}, talk: {kind: voip}}\n"
+        for application, pattern in (
+            ("chat", "application is 'chat', of kind 'telnet', with workload 'tcp'; valid: kind"
+             " bulk, telnet, http with workload uploads, downloads"),
+            ("hum", "application is 'hum'; valid: chat, talk"),
+        ):  # fmt: skip
+            self.refused(
+                pattern,
+                SMALL.replace("static}", f"static, workload: tcp, application: {application}}}"),
+                defaults,
+            )
+        self.refused(
+            "application is 'talk', of kind 'voip', with workload 'tcp'",
+            SMALL.replace("static}", "static, workload: tcp, application: talk}"),
+            defaults,
+        )
+
     def test_arguments(self):
         for arguments, pattern in (
             (["A9"], "unknown experiment A9; valid: A1, A2"),
@@ -426,10 +444,6 @@ class Refused(unittest.TestCase):
             (
                 ["D-errors", "--time", "virtual", "--tcp", "rack=1"],
                 "--tcp rack is over sender, which the grid varies",
-            ),
-            (
-                ["D-errors", "--time", "virtual", "--tcp", "initial_window=9"],
-                "--tcp initial_window is set on a route, which workload 'uploads' does not have",
             ),
             (
                 ["C2", "--tcp", "sack=0"],

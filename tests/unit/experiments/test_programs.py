@@ -2,6 +2,7 @@
 """The traffic program at the ends of a cell, over the loopback interface: what it tells, by the
 schema of flows, and what the result of an experiment makes of it."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -9,12 +10,16 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import unittest
 
 import jsonschema
 
 from openwip_cli.campaign import flow_results, metrics, tcp_settings
 from openwip_cli.measure import flows
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import arrivals
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = pathlib.Path(os.environ["OPENWIP_BUILD"], flows.PROGRAM)
@@ -143,6 +148,53 @@ class Program(unittest.TestCase):
         self.assertGreater(asked["pages"], 3)
         self.assertEqual(asked["broken"], 0)
 
+    def test_telnet_sends_the_packets_of_its_seed_when_they_arrive(self):
+        wanted = flows.flow(
+            "telnet", 0, 1, seconds=1, seed=5, packets_per_s=200, packet_bytes=100,
+            measured_from_s=0.3, congestion_control="reno",
+        )  # fmt: skip
+        for seed in (5, 6):
+            sent, got = both(wanted | {"seed": seed})
+            # The clock is read some time after the last packet, and before the second is over.
+            expected = arrivals.packets(seed, 200, 1)
+            self.assertLessEqual(abs(sent["bytes"] - 100 * expected), 500, (sent, expected))
+            self.assertEqual(sent["bytes"] % 100, 0)
+            self.assertEqual(sent["bytes"], got["bytes"])
+            # None waits for the next one.
+            self.assertGreaterEqual(sent["segments_sent"], expected - 5)
+            self.assertAlmostEqual(sent["since"]["seconds"], 0.7, delta=0.2)
+            self.assertTrue(0 < sent["since"]["bytes_sent"] < sent["bytes"], sent)
+
+    def test_http_gets_the_pages_of_its_seed_a_connection_for_each_visit(self):
+        wanted = flows.flow(
+            "http", 0, 1, seconds=2, seed=9, page_s=0.05, visit_pages=3, object_s=0.001,
+            measured_from_s=0.001, congestion_control="reno",
+        )  # fmt: skip
+        user, server = both(wanted, sender="client", receiver="server")
+        self.assertGreater(user["pages"], 6)
+        self.assertEqual((user["broken"], user["objects"]), (0, 4 * user["pages"]))
+        sizes = list(itertools.islice(arrivals.pages(9), user["pages"] + 1))
+        self.assertTrue(sum(sizes[:-1]) <= user["bytes"] <= sum(sizes), (user, sizes))
+        self.assertIn(user["visits"] - user["pages"] // 3, (0, 1))
+        self.assertEqual(server["visits"], user["visits"])
+        self.assertGreaterEqual(server["bytes"], user["bytes"])
+        self.assertEqual(server["congestion_control"], "reno")
+        # What was acknowledged in the first millisecond does not count; each SYN does.
+        acked = server["since"]["bytes_acked"] - server["visits"]
+        self.assertTrue(user["bytes"] / 2 < acked <= server["bytes"], (user, server))
+
+    def test_http_goes_on_with_another_connection_when_one_breaks(self):
+        wanted = flows.flow("http", 0, 1, seconds=1, seed=1, page_s=0.05)
+        done = subprocess.run(
+            arguments("client", wanted, port=free_port()),
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        user = told(done.stdout)
+        self.assertEqual((user["pages"], user["visits"], user["bytes"]), (0, 0, 0))
+        self.assertGreater(user["broken"], 3)
+
     def test_a_link_without_a_connection_is_told_and_other_failures_end_the_program(self):
         port = free_port()
         done = subprocess.run(
@@ -175,6 +227,17 @@ class Program(unittest.TestCase):
             (bulk | {"to": 2}, "sender", "flows[0].to is 2; valid: 0..1"),
             (bulk | {"seconds": 0}, "sender", "flows[0].seconds is 0; valid: a number 0.001.."),
             (bulk | {"second": 1}, "sender", "flows[0].second is 1; valid: one of kind, from"),
+            (
+                flows.flow("http", 0, 1, seconds=1, seed=1, pareto_scale="most"),
+                "client",
+                'flows[0].pareto_scale is "most"; valid: mean, least',
+            ),
+            (
+                flows.flow("telnet", 0, 1, seconds=1, seed=1, packets_per_s=0),
+                "sender",
+                "flows[0].packets_per_s is 0; valid: a number 0.001..",
+            ),
+            (flows.flow("telnet", 0, 1, seconds=1), "sender", "flows[0].seed is missing"),
             (bulk, "client", "END is client for a flow of kind bulk; valid: receiver, sender"),
         ):
             done = subprocess.run(arguments(end, wanted), capture_output=True, text=True)

@@ -2,6 +2,7 @@
 """The experiments of flowgraphs/scenarios: all are there, well formed in both sizes, and ask for
 what the literature says."""
 
+import json
 import pathlib
 import unittest
 
@@ -17,6 +18,7 @@ from openwip_cli.campaign import (
     one_run,
     options,
     plan,
+    tcp_settings,
     virtual_work,
 )
 from openwip_cli.errors import BadInput
@@ -164,6 +166,41 @@ class Shipped(unittest.TestCase):
             self.assertEqual(work["window_bytes"], 65535)
             self.assertEqual(work["tcp"]["sysctl"]["tcp_window_scaling"], 0)
             self.assertAlmostEqual(work["flows"][0]["kb"] * 1000, 2**20, delta=500)
+
+    def test_tcp_in_wcdma_cells_is_planned_as_the_slides_say(self):
+        kept = json.loads((TOP / "docs/results/data/wcdma-chains.json").read_text())
+        chains = {(c["rate"], f"{c['hz']} Hz {c['users']}"): c for c in kept["chains"]}
+        for mode in experiment_file.MODES:
+            for e in options.load(TOP, ["W-120", "W-240", "W-clean"], mode, "ns3"):
+                self.assertEqual(e.duration_s, {"quick": 60, "full": 600}[mode])
+                for point in e.points:
+                    spec = e.run(point, 1).spec
+                    cell, work = spec["emulator"], spec["workload"]
+                    self.assertEqual((cell["umts.mode"], cell["terminals"]), ("um", 7))
+                    rate = str(cell["umts.down_kbps"])
+                    chain = chains.get((rate, dict(point.settings).get("method")))
+                    self.assertEqual(chain is None, e.name == "W-clean")
+                    if chain:
+                        self.assertEqual(
+                            (cell["umts.errors"], cell["umts.error_burst"]),
+                            (chain["error"]["mean"], chain["burst"]),
+                        )
+                    tcp = tcp_settings.of_ns3(work, spec["tcp"])
+                    self.assertEqual(
+                        [tcp[k] for k in ("mss", "initial_window", "min_rto_ms", "delayed_acks")],
+                        [960, 4, 200, "1"],
+                    )
+                    # Seven blocks of 1200 bits for 1000 bytes, or four of 2400.
+                    blocks = {"120": 7, "240": 4}[rate]
+                    self.assertEqual(
+                        2 * cell["umts.one_way_ms"] + 10 * (blocks - 1),
+                        {"120": 120, "240": 80}[rate],
+                    )
+                    flows = virtual_work.plan_of(cell, work).flows
+                    self.assertEqual(len(flows), 7)
+                    kind = {"ftp": "bulk"}.get(app := dict(point.settings)["application"], app)
+                    self.assertEqual({f["kind"] for f in flows}, {kind})
+                    self.assertEqual(flows[0].get("packets_per_s"), 1 if kind == "telnet" else None)
 
     def test_experiments_of_802_11_are_planned_in_virtual_time_and_not_among_all(self):
         names = sorted(p.stem for p in (TOP / "flowgraphs/scenarios/wlan").glob("D-*.yaml"))

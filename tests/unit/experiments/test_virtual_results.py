@@ -91,6 +91,52 @@ class Results(unittest.TestCase):
             },
         )
 
+    def test_each_user_has_the_flow_of_its_application_with_a_seed_of_its_own(self):
+        work = {
+            "kind": "downloads",
+            "congestion_control": "vegas",
+            "window_bytes": 0,
+            "sender": {},
+            "start_within_s": 2,
+            "measured_from_s": 3,
+            "duration_s": 60,
+        }
+
+        def flows(application, **more):
+            with_it = work | more | {"application": {"kind": application, "packet_bytes": 500}}
+            return virtual_work.plan_of({"seed": 1, "terminals": 3}, with_it).flows
+
+        for kind, way, ends in (
+            ("telnet", "downloads", [(0, 1), (0, 2), (0, 3)]),
+            ("telnet", "uploads", [(1, 0), (2, 0), (3, 0)]),
+            # From the user to the server, which sends.
+            ("http", "downloads", [(1, 0), (2, 0), (3, 0)]),
+            ("http", "uploads", [(0, 1), (0, 2), (0, 3)]),
+        ):
+            planned = flows(kind, kind=way)
+            self.assertEqual([(f["from"], f["to"]) for f in planned], ends)
+            self.assertEqual({f["kind"] for f in planned}, {kind})
+            self.assertEqual({f["packet_bytes"] for f in planned}, {500})
+            self.assertEqual(len({f["seed"] for f in planned}), 3)
+            # The same whatever the TCP is.
+            again = flows(kind, kind=way, congestion_control="reno")
+            self.assertEqual([f["seed"] for f in planned], [f["seed"] for f in again])
+        plain = virtual_work.plan_of({"seed": 1, "terminals": 3}, work).flows
+        self.assertEqual({f["kind"] for f in plain}, {"bulk"})
+        self.assertNotIn("seed", plain[0])
+
+    def test_data_are_counted_for_each_user(self):
+        each = [
+            {"bytes_acked": 6000, "bytes_sent": 8000},
+            {"bytes_acked": 2000, "bytes_sent": 2000},
+        ]
+        result = {"workload": {"each": each}}
+        values = [
+            metrics.METRICS[name][1](result, None, None)
+            for name in ("acked_kb", "sent_kb", "acked_of_sent")
+        ]
+        self.assertEqual(values, [4.0, 5.0, 0.8])
+
     def test_what_each_station_gets_and_how_fair_it_is(self):
         # The last lines of the programs; receiving ends do not report these counts.
         flows = [

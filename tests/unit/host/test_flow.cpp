@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans of flows, and the comparison of two clocks.
+// Plans of flows, when their applications have something to send, and the comparison of two clocks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <deque>
 #include <stdexcept>
 #include <string>
 
+#include "flow/arrivals.h"
 #include "flow/kernel_time.h"
 #include "flow/plan.h"
 
@@ -45,7 +48,7 @@ TEST(Plan, SaysWhatIsWrongWhereAndWhatIsValid) {
                       [{"kind": "bulk", "from": 0, "to": 1, "seconds": 1}]})"),
               "flows[0].to is 1; valid: 0..0");
     EXPECT_EQ(refusal(R"({"sides": [], "flows": []})"),
-              "sides is []; valid: a list of 1..32 entries");
+              "sides is []; valid: a list of 1..256 entries");
     EXPECT_EQ(refusal("{").substr(0, 19), "the plan of the tra");
 }
 
@@ -57,6 +60,78 @@ TEST(Plan, HasAsManyPacketsOfSpeechAsIntervalsFitIn) {
         f.interval_s = interval;
         EXPECT_EQ(f.packets(), packets);
     }
+}
+
+flow flow_of(const std::string& of) {
+    return read_plan(R"({"sides": ["10.0.0.1/24", "10.0.0.2/24"], "flows": [{"from": 0, "to": 1,
+        "seconds": 1, "seed": 7, )" +
+                     of + "}]}")
+        .flows[0];
+}
+
+TEST(Arrivals, PacketsOfTelnetAreAPoissonProcessOfTheSeed) {
+    const flow f = flow_of(R"("kind": "telnet", "packets_per_s": 2.5, "packet_bytes": 100)");
+    constexpr int seconds = 40'000;
+    packet_arrivals all(f), a(f);
+    double sum = 0, squares = 0;
+    std::uint64_t bytes = 0;
+    for (int s = 1; s <= seconds; ++s) {
+        const auto here = a.until(s);
+        EXPECT_GT(a.next(), s);
+        const double packets = static_cast<double>(here) / 100;
+        sum += packets;
+        squares += packets * packets;
+        bytes += here;
+    }
+    EXPECT_EQ(all.until(seconds), bytes);
+    // Mean and variance are 2.5; three deviations of either from 40,000 s.
+    const double mean = sum / seconds;
+    EXPECT_NEAR(mean, 2.5, 3 * std::sqrt(2.5 / seconds));
+    EXPECT_NEAR(squares / seconds - mean * mean, 2.5,
+                3 * std::sqrt((2.5 + 2 * 2.5 * 2.5) / seconds));
+    flow other = f;
+    other.seed = 8;
+    EXPECT_NE(packet_arrivals(other).next(), packet_arrivals(f).next());
+}
+
+TEST(Arrivals, PagesOfHttpHaveTheirPausesAndSizes) {
+    const flow f = flow_of(R"("kind": "http", "pareto_shape": 3, "visit_pages": 3)");
+    page_arrivals pages(f);
+    constexpr int n = 20'000;
+    double pause = 0, between = 0, packets = 0;
+    std::uint64_t least = 1000 * f.packet_bytes;
+    for (int i = 0; i < n; ++i) {
+        const auto p = pages.next();
+        EXPECT_EQ(p.first, i % 3 == 0);
+        ASSERT_EQ(p.objects.size(), 4U);
+        EXPECT_EQ(p.objects[0].after_s, 0);
+        pause += p.pause_s / n;
+        for (const auto& o : p.objects) {
+            between += o.after_s / (3 * n);
+            EXPECT_EQ(o.bytes % 960, 0U);
+            packets += static_cast<double>(o.bytes) / 960 / (4 * n);
+            least = std::min(least, o.bytes);
+        }
+    }
+    EXPECT_NEAR(pause, 1, 3 / std::sqrt(n));
+    EXPECT_NEAR(between, 0.01, 3 * 0.01 / std::sqrt(3 * n));
+    // A mean of 10 with shape 3: at least 20/3, deviation 10/sqrt(3).
+    EXPECT_NEAR(packets, 10, 3 * 10 / std::sqrt(3.0 * 4 * n));
+    EXPECT_EQ(least, 7U * 960);
+}
+
+TEST(Arrivals, TheScaleOfTheSizesIsTheirMeanOrTheirLeast) {
+    const auto smallest = [](const flow& f) {
+        page_arrivals pages(f);
+        std::uint64_t least = 1'000'000'000;
+        for (int i = 0; i < 2000; ++i)
+            for (const auto& o : pages.next().objects) least = std::min(least, o.bytes / 960);
+        return least;
+    };
+    // Of a shape of 1.2 with a mean of 10: 10 * 0.2 / 1.2 = 1.67, which is rounded.
+    EXPECT_EQ(smallest(flow_of(R"("kind": "http")")), 2U);
+    EXPECT_EQ(smallest(flow_of(R"("kind": "http", "pareto_scale": "least")")), 10U);
+    EXPECT_EQ(smallest(flow_of(R"("kind": "http", "object_packets": 1)")), 1U);
 }
 
 TEST(KernelTime, ComparesTheClocksAlthoughTheProcessLosesTheProcessor) {

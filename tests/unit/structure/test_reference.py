@@ -3,6 +3,7 @@
 it is a number, a unit; every parameter of a block and of a function is described."""
 
 import inspect
+import json
 import pathlib
 import re
 import subprocess
@@ -21,6 +22,7 @@ import proto_schema
 import python_page
 import result_tables
 import schema_page
+import traffic_page
 
 import openwip
 
@@ -195,6 +197,21 @@ class Commands(unittest.TestCase):
         self.assertGreater(len(commands), 50)
         for command in commands:
             self.assertIn(f"## openwip {command}\n", page)
+
+
+class Traffic(unittest.TestCase):
+    def test_the_page_has_every_kind_of_flow_and_a_meaning_for_every_setting(self):
+        schema = json.loads((TOP / "host/flow/flows.schema.json").read_text())
+        page, kinds = traffic_page.markdown(TOP), traffic_page.kinds(schema)
+        self.assertLessEqual({"bulk", "telnet", "http", "voip"}, set(kinds))
+        for kind, rule in kinds.items():
+            section = page.partition(f"## {kind}\n")[2].partition("\n## ")[0]
+            self.assertEqual(
+                re.findall(r"^\| `(\w+)`", section, re.M),
+                [name for name in rule["properties"] if name != "kind"],
+            )
+            self.assertEqual(re.findall(r"^.*\| +\|$", section, re.M), [], "without a meaning")
+        self.assertIn('| `pareto_scale` | `mean`, `least` | `"mean"` |', page)
 
 
 class Results(unittest.TestCase):

@@ -19,6 +19,7 @@ DEFAULT_PARTS = {
     "channels",
     "methods",
     "senders",
+    "applications",
     "bulk",
     "tcp",
     "voip",
@@ -28,7 +29,12 @@ DEFAULT_PARTS = {
 }
 MODES = ("quick", "full")
 # setting -> part of the defaults file
-NAMED = {"channel": "channels", "method": "methods", "sender": "senders"}
+NAMED = {
+    "channel": "channels",
+    "method": "methods",
+    "sender": "senders",
+    "application": "applications",
+}
 
 
 def fits(tree: dict[str, Any], time: str) -> bool:

@@ -16,7 +16,7 @@ from ..settings.emulator import NAME, scenario_of
 from . import virtual_work, workloads
 from .flow_results import KINDS
 from .settings import START_S, VIRTUAL
-from .tcp_settings import route_metrics, sysctls_of, with_windows
+from .tcp_settings import route_batches, route_metrics, sysctls_of, with_windows
 
 TOOL = "traffic program in virtual time"
 MOST_KB = 2000  # of flows in all, of which each segment's round trip is measured
@@ -38,30 +38,18 @@ def run(
         scenario_of(settings | {"traffic.duration_s": work.get("duration_s", 1)}),
         (cores.slot_path if cores else None),
     )
-    if work["kind"] in VIRTUAL:
-        report = virtual.run(
-            scenario,
-            places,
-            virtual_work.plan_of(settings, work),
-            progress=progress,
-            cores=slot_path,
-        )
-        return with_windows(virtual_work.result_of(report, work["kind"]), work["window_bytes"])
     sides = virtual.addresses(emulate.config(cells.Cell(NAME), scenario), scenario["terminals"])
+    if work["kind"] in VIRTUAL:
+        plan = virtual_work.plan_of(settings, work)
+        if "route" in work:
+            plan.batches = route_batches(sides, route_metrics(work))
+        report = virtual.run(scenario, places, plan, progress=progress, cores=slot_path)
+        return with_windows(virtual_work.result_of(report, work["kind"]), work["window_bytes"])
     plan = plan_of(work)
     if KINDS[work["kind"]].tcp:
         plan.sysctls = {f"net/ipv4/{name}": str(value) for name, value in sysctls_of(work).items()}
-        metrics, plan.window_bytes = " ".join(route_metrics(work)), work["window_bytes"]
-        plan.batches = {
-            (n, "ip -batch -"): (
-                (
-                    f"route replace {a.network} dev eth{n} proto kernel scope link src {a.ip}"
-                    f" {metrics}"
-                ),
-                "route show",
-            )
-            for n, a in enumerate(sides)
-        }
+        plan.window_bytes = work["window_bytes"]
+        plan.batches = route_batches(sides, route_metrics(work))
     plan.programs = [(0, command) for command in workloads.queue_commands(work, "eth0")]
     plan.afterwards = [(0, workloads.queue_report("eth0"))] if plan.programs else []
     each_rtt = (

@@ -10,7 +10,7 @@ from ..runs import ns3_tcp
 from . import tcp_settings
 from .experiment_file import NAMED, ExperimentFile
 from .grid import Point
-from .settings import OF_LINUX, SETTINGS, TCP, VIRTUAL, Over, key_of
+from .settings import FLOWS, OF_LINUX, VIRTUAL, Over, key_of
 
 
 class NothingToRun(BadInput):
@@ -31,11 +31,6 @@ def tcp_of_ns3(file: ExperimentFile, given: dict[str, Any]) -> dict[str, Any]:
         return ns3_tcp.read(f"{name}={value}" for name, value in own.items()) | given
     except BadInput as e:
         raise BadInput(f"experiment file {file.path}: {e}") from None
-
-
-def is_of_route(name: str) -> bool:
-    """A setting of TCP that is no sysctl: a route has it."""
-    return SETTINGS[name].role == TCP and not str(SETTINGS[name].key).startswith("sysctl.")
 
 
 def with_tcp(
@@ -68,11 +63,6 @@ def with_tcp(
             f"experiment file {file.path}: --tcp {next(iter(tcp))} is given with workload 'voip',"
             " which has"
             " no TCP; valid: none"
-        )
-    if kind in VIRTUAL and (of_route := [n for n in tcp if is_of_route(n)]):
-        raise NothingToRun(
-            f"experiment file {file.path}: --tcp {of_route[0]} is set on a route, which workload"
-            f" {kind!r} does not have; valid: sysctl.tcp_NAME, congestion_control"
         )
     keys = set(map(tcp_settings.key_of, tcp))
     return {n: v for n, v in settings.items() if tcp_settings.key_of(n) not in keys} | tcp
@@ -171,17 +161,23 @@ def check_names(file: ExperimentFile, both: dict[str, Any], point: Point) -> Non
 
 
 def check_applications(file: ExperimentFile, settings: dict[str, Any], time: str) -> None:
-    """Uploads and downloads run in virtual time, and their TCP has no route of its own."""
+    """Uploads and downloads run in virtual time, and each is of an application."""
     kind = settings.get("workload")
+    asked = {
+        dict(p.settings).get("application", settings.get("application")) for p in file.grid.points
+    }
+    for name in sorted(asked - {None}):
+        of = file.common["applications"][name].get("kind")
+        if kind not in VIRTUAL or of not in FLOWS:
+            raise BadInput(
+                f"experiment file {file.path}: application is {name!r}, of kind {of!r}, with"
+                f" workload {kind!r}; valid: kind {', '.join(FLOWS)} with workload"
+                f" {', '.join(VIRTUAL)}"
+            )
     if kind not in VIRTUAL:
         return
     if time == "real":
         raise BadInput(
             f"experiment file {file.path}: workload is {kind!r} with --time"
             f" {time}; valid: --time virtual"
-        )
-    if of_route := [n for n in file.grid.varied | settings.keys() if is_of_route(n)]:
-        raise BadInput(
-            f"experiment file {file.path}: {of_route[0]} is set on a route, which workload {kind!r}"
-            " does not have; valid: sysctl.tcp_NAME"
         )

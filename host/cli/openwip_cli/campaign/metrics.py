@@ -46,6 +46,11 @@ def _useful(r: Report, *_: object) -> float:
     return 1 - again / sent if sent else 0.0
 
 
+def _of_each(key: str) -> Reading:
+    """The mean of the users."""
+    return lambda r, *_: sum(s[key] for s in r["workload"]["each"]) / len(r["workload"]["each"])
+
+
 def _stations(r: Report) -> list[float]:
     """The rate that each station's connection had acknowledged, Mbit/s: the nth flow is the nth
     station's (virtual_work.plan_of)."""
@@ -158,6 +163,18 @@ METRICS: dict[str, tuple[str, Reading]] = {
     "flow_mbps": ("throughput (Mbit/s)", _flow("goodput_bps", 1e-6)),
     "flow_s": ("completion time (s)", _flow("session_s")),
     "flow_rtts": ("completion time (round trips)", _flow("session_rtts")),
+    "acked_kb": (
+        "acknowledged data of a user (kB)",
+        lambda r, *_: _of_each("bytes_acked")(r, *_) / 1e3,
+    ),
+    "sent_kb": (
+        "data that a user's TCP sent, with what it sent again (kB)",
+        lambda r, *_: _of_each("bytes_sent")(r, *_) / 1e3,
+    ),
+    "acked_of_sent": (
+        "acknowledged data, of what TCP sent",
+        lambda r, *_: _of_each("bytes_acked")(r, *_) / _of_each("bytes_sent")(r, *_),
+    ),
     "useful": ("useful transmission ratio", _useful),
     "station_mbps": ("throughput of a station (Mbit/s)", _station),
     "jain": ("fairness (Jain's index)", _jain),

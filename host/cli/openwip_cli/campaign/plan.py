@@ -207,14 +207,18 @@ class Experiment:
             traffic = {k: traffic[k] for k in ("qdisc", "bottleneck_mbps") if k in traffic}
             traffic |= self.common["voip"] | {"duration_s": self.duration_s}
         elif kind in VIRTUAL:
-            asked = {
-                f"net/ipv4/{name}": str(value)
-                for name, value in self._tcp(settings, {"sysctl": {}})["sysctl"].items()
-            }
-            traffic |= self.common["bulk"] | {
-                "sender": self.common["senders"][traffic["sender"]] | asked,
-                "duration_s": self.duration_s,
-            }
+            route = self._tcp(settings, {"sysctl": {}})
+            asked = {f"net/ipv4/{name}": str(v) for name, v in route.pop("sysctl").items()}
+            traffic |= (
+                self.common["bulk"]
+                | {
+                    "sender": self.common["senders"][traffic["sender"]] | asked,
+                    "duration_s": self.duration_s,
+                }
+                | ({"route": route} if route else {})
+            )
+            if "application" in traffic:
+                traffic["application"] = self.common["applications"][traffic["application"]]
         else:
             traffic |= {"tcp": self._tcp(settings, self.common["tcp"])}
             much: dict[str, Any] = (

@@ -27,6 +27,7 @@ EMULATOR, TRAFFIC, TCP, VIEW = "emulator", "traffic", "tcp", "view"
 ATTEMPTS = 3  # of a run in real time whose verdict is invalid, or whose cell died
 START_S = 1.0  # of the traffic, in the time of the channel
 VIRTUAL = ("uploads", "downloads")  # applications that run in virtual time
+FLOWS = ("bulk", "telnet", "http")  # kinds of flows that these can be
 OF_EMULATE = {s.key: s for s in emulator.SETTINGS}
 OF_LINUX = OF_EMULATE["traffic.tcp_cc"].kind.valid.split("|")
 

@@ -2,7 +2,8 @@
 """The TCP settings of a workload, as Linux takes them (sysctls and metrics of the route) and as
 ns-3 does, and those of --tcp."""
 
-from collections.abc import Iterable
+import ipaddress
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import BadInput
@@ -80,19 +81,34 @@ def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
 
 
 def route_metrics(work: dict[str, Any]) -> list[str]:
-    # The congestion control through the route: as a sysctl a namespace may only have an
-    # unrestricted one.
-    metrics = [
-        "congctl",
-        work["congestion_control"],
-        "initcwnd",
-        str(work["tcp"]["initial_window_segments"]),
-        "rto_min",
-        f"{work['tcp']['rto_min_ms']}ms",
-    ]
-    metrics += ["mtu", "lock", str(work["tcp"]["mtu"])] if "mtu" in work["tcp"] else []
-    metrics += ["quickack", "1"] if work["tcp"].get("quick_acks") else []
+    """Of a work whose flows are told their congestion control (`route`) that is not among them. A
+    namespace may have an unrestricted one only as a sysctl, and any by the route."""
+    tcp = work.get("route") or work["tcp"]
+    metrics = [] if "route" in work else ["congctl", work["congestion_control"]]
+    for name, words in (
+        ("initial_window_segments", "initcwnd {}"),
+        ("rto_min_ms", "rto_min {}ms"),
+        ("mtu", "mtu lock {}"),
+    ):
+        metrics += words.format(tcp[name]).split() if name in tcp else []
+    metrics += ["quickack", "1"] if tcp.get("quick_acks") else []
     return metrics + (["window", str(work["window_bytes"])] if work["window_bytes"] else [])
+
+
+def route_batches(
+    sides: Sequence[ipaddress.IPv4Interface], metrics: Sequence[str]
+) -> dict[tuple[int, str], Sequence[str]]:
+    """The commands of ip that give each side's route these, for a kernel in virtual time."""
+    return {
+        (n, "ip -batch -"): (
+            (
+                f"route replace {a.network} dev eth{n} proto kernel scope link src {a.ip}"
+                f" {' '.join(metrics)}"
+            ),
+            "route show",
+        )
+        for n, a in enumerate(sides)
+    }
 
 
 def window_kept(asked: int, windows: Iterable[int]) -> list[str]:
@@ -141,28 +157,28 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
                 " have; valid: a sender with sysctls"
             )
         window = work["window_bytes"]  # with twice as much to send from, as Linux does
-        return (
+        route = work.get("route", {})
+        tcp = (
             {
                 "sender": work["congestion_control"],
                 "mss": 1500 - ns3_tcp.HEADERS - ns3_tcp.TIMESTAMPS,
             }
             | ({"receive_window": window, "send_buffer": 2 * window} if window else {})
             | ns3_tcp.of_sysctls(work["sender"])
+            | of_route(route)
             | given
         )
+        if "mtu" in route and "mss" not in given:
+            tcp["mss"] = segment(route["mtu"], tcp)
+        return tcp
     linux = work["tcp"]
     # sysctls that switch off what a setting of --tcp asks for
     overridden = [ns3_tcp.OFF[name] for name in given if name in ns3_tcp.OFF]
-    tcp = {
-        "sender": work["congestion_control"],
-        "initial_window": linux["initial_window_segments"],
-        "min_rto_ms": linux["rto_min_ms"],
-    }
+    tcp = {"sender": work["congestion_control"]} | of_route(linux)
     tcp |= ns3_tcp.of_sysctls(
         {name: value for name, value in sysctls_of(work).items() if name not in overridden}
     )
     tcp |= {"receive_window": work["window_bytes"]} if work["window_bytes"] else {}
-    tcp |= {"delayed_acks": 1} if linux.get("quick_acks") else {}
     tcp |= given
     if tcp["sender"] not in ns3_tcp.SENDERS:
         raise BadInput(
@@ -170,13 +186,25 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
         )
     if tcp["sender"] in ns3_tcp.WITHOUT_TIMESTAMPS:
         tcp |= {"timestamps": "off"}
-    tcp.setdefault(
-        "mss",
-        linux.get("mtu", 1500)
-        - ns3_tcp.HEADERS
-        - (ns3_tcp.TIMESTAMPS if ns3_tcp.are_on(tcp, "timestamps") else 0),
-    )
+    tcp.setdefault("mss", segment(linux.get("mtu", 1500), tcp))
     return tcp
+
+
+def of_route(route: dict[str, Any]) -> dict[str, Any]:
+    """What a route of Linux says, as settings of ns-3."""
+    return {
+        name: route[key]
+        for name, key in (
+            ("initial_window", "initial_window_segments"),
+            ("min_rto_ms", "rto_min_ms"),
+        )
+        if key in route
+    } | ({"delayed_acks": 1} if route.get("quick_acks") else {})
+
+
+def segment(mtu: int, tcp: dict[str, Any]) -> int:
+    """Bytes of data of a packet of that size."""
+    return mtu - ns3_tcp.HEADERS - (ns3_tcp.TIMESTAMPS if ns3_tcp.are_on(tcp, "timestamps") else 0)
 
 
 def check_ns3(spec: dict[str, Any]) -> None:

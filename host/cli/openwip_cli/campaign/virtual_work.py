@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Applications of an experiment in virtual time (runs/virtual.py): one TCP connection of each
-terminal, up or down, that always has something to send. Each begins at its own time within
+"""Applications of an experiment in virtual time (runs/virtual.py): one of each terminal, whose data
+go up or down: one TCP connection that always has something to send, or what `application` says, a
+flow of host/flow/flows.schema.json with a seed of its own. Each begins at its own time within
 `start_within_s`, the same for all methods of a realisation; counted is what happens from
 `measured_from_s` on.
 
@@ -17,7 +18,7 @@ from typing import Any
 
 from ..figures import checks
 from ..figures.facts import Facts
-from ..measure.flows import flow
+from ..measure.flows import Flow, flow
 from ..runs import virtual
 from . import tcp_settings, workloads
 
@@ -31,15 +32,13 @@ def plan_of(settings: dict[str, Any], work: dict[str, Any]) -> virtual.Plan:
         ends = (user, 0) if work["kind"] == "uploads" else (0, user)
         senders.add(ends[0])
         flows.append(
-            flow(
-                "bulk",
-                ends[0],
-                ends[1],
-                start_s=round(virtual.START_S + late, 6),
-                seconds=round(work["duration_s"] - late, 6),
-                congestion_control=work["congestion_control"],
-                measured_from_s=round(work["measured_from_s"] - late, 6),
-            )
+            application(work, ends, f"{settings['seed']} {user} traffic")
+            | {
+                "start_s": round(virtual.START_S + late, 6),
+                "seconds": round(work["duration_s"] - late, 6),
+                "congestion_control": work["congestion_control"],
+                "measured_from_s": round(work["measured_from_s"] - late, 6),
+            }
         )
     return virtual.Plan(
         flows,
@@ -57,6 +56,17 @@ def plan_of(settings: dict[str, Any], work: dict[str, Any]) -> virtual.Plan:
         between=(virtual.START_S + work["measured_from_s"], virtual.START_S + work["duration_s"]),
         window_bytes=work["window_bytes"],
     )
+
+
+def application(work: dict[str, Any], ends: tuple[int, int], seed: str) -> Flow:
+    """Without times; `ends`: sender and receiver of the data."""
+    wanted = dict(work.get("application", {"kind": "bulk"}))
+    kind = wanted.pop("kind")
+    if kind == "http":  # a flow is from the user, data are from the server
+        ends = ends[::-1]
+    if kind != "bulk":
+        wanted = {"seed": random.Random(seed).getrandbits(53)} | wanted
+    return flow(kind, *ends, **wanted)
 
 
 def result_of(report: dict[str, Any], kind: str) -> dict[str, Any]:
