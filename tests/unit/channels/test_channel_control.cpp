@@ -249,7 +249,7 @@ TEST_F(ChannelControl, the_only_path_has_a_name_too) {
     EXPECT_TRUE(has("snr_db: 9")) << control->settings(0);
     EXPECT_EQ(control->last_changes().at(0).key, "paths.base:terminal.channel.snr_db");
     EXPECT_NE(set("paths: {'base:terminal': {channel: {snr_db: 8}}}\nchannel: {snr_db: 7}")
-                  .find("given twice"),
+                  .find("is given beside channel"),
               std::string::npos);
 }
 

@@ -168,7 +168,7 @@ TEST(OwnLibrary, WhatIsNoSuchLibraryIsRefused) {
                   "valid: a library with adaptation_make, adaptation_choose_modulation and "
                   "adaptation_free (docs/how-to/extend.md)");
     EXPECT_EQ(refusal([&] { own_predictor p("phy.predictor", alone, 3); }),
-              "phy.predictor = " + alone +
+              "phy.predictor is " + alone +
                   ": the table that openwip_extension() returns has not all functions of a "
                   "predictor; valid: a library with predictor_make, predictor_update, "
                   "predictor_reset and predictor_free (docs/how-to/extend.md)");

@@ -186,6 +186,6 @@ TEST(FaderDevices, several_need_a_common_clock_and_a_common_time_by_configuratio
               "is one of "
               "several radios, which need a common reference and pulse");
     EXPECT_EQ(
-        refused("{a: {radio: x, clock_source: gpsdo}, b: {radio: y" + both + "}").substr(0, 46),
+        refused("{a: {radio: x, clock_source: gpsdo}, b: {radio: y" + both + "}").substr(0, 66),
         "default: nodes.a.time_source is internal; valid: external or gpsdo");
 }
