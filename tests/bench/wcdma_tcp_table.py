@@ -239,7 +239,7 @@ def performance_of(m: Measured) -> list[dict[str, Any]]:
 def main() -> int:
     p = argparse.ArgumentParser(description="the tables of Smaragdakis beside W-120 and W-240")
     p.add_argument("folder", type=pathlib.Path)
-    p.add_argument("--command", default="./openwip experiment W-120 W-clean --time ns3 --quick --out wcdma",
+    p.add_argument("--command", default="./openwip experiment W-120 W-240 W-clean --time ns3 --quick --out wcdma",
                    help="command that made the folder, for the kept file")  # fmt: skip
     p.add_argument("--json", metavar="FILE", help="write table and statements to FILE")
     given = p.parse_args()
