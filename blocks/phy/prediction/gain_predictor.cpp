@@ -33,7 +33,8 @@ std::unique_ptr<gain_predictor> make_gain_predictor(std::string_view name, int h
     if (name == "delay") return make_delay_predictor(horizon);
     std::string valid;
     for (const auto n : predictor_names) valid += (valid.empty() ? "" : ", ") + std::string(n);
-    throw std::invalid_argument(not_valid("predictor", "'" + std::string(name) + "'", valid));
+    throw std::invalid_argument(
+        not_valid("predictor", std::string("'").append(name).append("'"), valid));
 }
 
 }  // namespace wip::phy
