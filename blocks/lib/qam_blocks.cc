@@ -14,7 +14,8 @@ namespace gr::wip {
 
 namespace {
 
-// The constellation takes real and imaginary parts apart, and any number of symbols: in pieces.
+// The constellation wants real and imaginary parts in separate arrays. They are copied piece by
+// piece.
 constexpr int piece = 256;
 struct parts {
     alignas(64) std::array<float, piece> re, im;

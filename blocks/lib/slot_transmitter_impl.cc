@@ -170,7 +170,8 @@ public:
         if (slots != 0 && (!pace_ || slots < 2 || slots > 1500))
             throw std::invalid_argument(
                 "burst_slots is " + std::to_string(slots) +
-                "; valid: 0 (a burst ends with its run of slots) or, with a lead, 2..1500");
+                "; valid: 0 (a burst ends with its run of slots), or 2..1500 with lead_slots more "
+                "than 0");
         stretch_.set_burst(::wip::slot_count(slots));
     }
 

@@ -92,8 +92,10 @@ held_name::held_name(const std::string& name) : name_(name), path_(socket_of(::g
         if (!same) continue;  // its former holder removed it between open and flock
         const long holder = process_in(lock_.get());
         if (!locked)
-            throw machine_error("a medium named '" + name + "' is running already (process " +
-                                (holder > 0 ? std::to_string(holder) : "that starts") + ")");
+            throw machine_error("a medium named '" + name + "' is " +
+                                (holder > 0
+                                     ? "running already (process " + std::to_string(holder) + ")"
+                                     : "starting already"));
         cleaned_ = holder > 0;
         break;
     }

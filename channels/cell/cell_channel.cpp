@@ -26,7 +26,7 @@ snr_source steady(const channel_config& c, db mean) {
 snr_source fading(const channel_config& c, db mean, std::uint64_t seed, int user) {
     profiles::channel_choice choice;
     const auto definition = profiles::load_definition(c.model);
-    // Tracks are of a user each, but for one alone, which all of them have.
+    // A definition has a track for each user, or a single one that all users have.
     if (definition.users.size() != 1) choice.user = static_cast<std::size_t>(user);
     choice.speed_kmh = c.speed_kmh;
     choice.shadowing = c.shadowing;
@@ -44,7 +44,8 @@ snr_source fading(const channel_config& c, db mean, std::uint64_t seed, int user
     if (*c.prediction_nmse == 0)
         s.prediction = std::make_unique<bin_model::perfect_prediction>(*channel);
     else
-        // However long the loop is: the text varies the delay of retransmissions by itself.
+        // 3 slots ahead, whatever link.retransmission_delay_ms is: Alfredsson (2012) varies that
+        // delay alone.
         s.prediction = std::make_unique<bin_model::gain_prediction>(
             f, *c.prediction_nmse, slot_count(3), channel.get(), c.prediction_mean);
     s.channel = std::move(channel);

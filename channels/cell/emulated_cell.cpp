@@ -96,7 +96,7 @@ link_sums emulated_cell::direction::sums() const {
         all.dropped.push_back({reason, count});
     };
     if (to_ == side::terminal) {
-        // The base stations' `in` is what the wired network delivered, or came past it.
+        // The base station's `in` is what came from the wired network, or straight to it.
         all.in -= all.delivered;
         all.delivered = {};
         for (int u = 0; u < cell_->users(); ++u) {
@@ -139,9 +139,10 @@ bool emulated_cell::into_queue(int user, std::span<const std::uint8_t> packet) {
 }
 
 void emulated_cell::run_slot(slot k) {
-    // The record of the slot before: its packets have been written since.
+    // The packet reports of the slot before: only now is it known which of its packets the
+    // interface took.
     if (record_)
-        for (auto& t : terminals_) take_words(t);
+        for (auto& t : terminals_) take_reports(t);
     const std::int64_t t = slot_start(k);
     for (auto& u : terminals_) u.uplink.advance(t);
     now_ = k;
@@ -167,7 +168,7 @@ void emulated_cell::keep_symbols(bool on) {
     for (auto& t : terminals_) t.air.keep_symbols(on);
 }
 
-void emulated_cell::take_words(terminal_end& t) {
+void emulated_cell::take_reports(terminal_end& t) {
     t.journal.on_reports(t.reports.reports(), t.reports.count(), t.mac.decided_before(), now_);
     t.reports.clear();
 }

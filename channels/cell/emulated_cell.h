@@ -206,7 +206,7 @@ private:
     };
     const terminal_end& end(int user) const { return terminals_[static_cast<std::size_t>(user)]; }
     void carry(terminal_end& t, const slot_plan& plan);
-    void take_words(terminal_end& t);
+    void take_reports(terminal_end& t);
 
     emulation_config config_;
     cell_scheduler scheduler_;

@@ -168,7 +168,7 @@ void path_run::write(double longest_s, std::ostream& out) {
     result["last"] = statuses();
     run().to_result(longest_s);
     run().drain(
-        [this] { return path_->downlink().idle() && path_->uplink().idle() && more_idle(); });
+        [this] { return path_->downlink().idle() && path_->uplink().idle() && others_are_idle(); });
     result["drained"] = statuses();
     result["interfaces"] = interfaces();
     add_members(result);

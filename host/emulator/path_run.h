@@ -52,8 +52,9 @@ protected:
     virtual counts interface(std::size_t side) const = 0;  // 0: the server's, then the terminals'
     virtual virtual_time::timed_run& run() = 0;
     virtual std::uint64_t steps() const = 0;
-    virtual bool more_idle() const { return true; }  // of what drains with the path
-    // To their statuses, besides.
+    // Whether everything has drained that drains besides the path.
+    virtual bool others_are_idle() const { return true; }
+    // Add what a derived class counts itself to the statuses of both ends, and to the result.
     virtual void add_to_base(openwip::control::MacStatus& /*base*/) const {}
     virtual void add_to_terminal(openwip::control::MacStatus& /*terminal*/) const {}
     virtual void add_members(nlohmann::json& /*result*/) const {}
@@ -66,7 +67,8 @@ protected:
     void fill_terminal(openwip::control::MacStatus& terminal);
 
 private:
-    const sample_model::distinct_streams streams_;  // of the run, while the path is made of them
+    // Refuses two random streams of this run with the same key; before the path, which draws them.
+    const sample_model::distinct_streams streams_;
 
 protected:
     const std::unique_ptr<packet_path> path_;

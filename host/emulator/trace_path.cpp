@@ -91,7 +91,9 @@ delivery_config config_of(const trace_path_config& c, bool uplink) {
     if (files.light_file.empty()) return d;
     read_file(light_key, files.light_file, [&](const std::string& text) {
         if (!d.trace.trains.empty())
-            throw std::invalid_argument("the trace has base delays itself; valid: one of the two");
+            throw std::invalid_argument(std::string("the trace of ") + file_key +
+                                        " has base delays already; valid: without " + light_key +
+                                        ", or a trace without base delays");
         auto light = delivery::read_delivery_trace(text);
         if (light.trains.empty())
             throw std::invalid_argument(

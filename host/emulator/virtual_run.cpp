@@ -57,11 +57,11 @@ private:
         const auto& n = guest_.interface(nic);
         return {n.taken(), n.given(), refused_[static_cast<std::size_t>(nic)]};
     }
-    bool more_idle() const override { return !wired_.there() || wired_.idle(); }
+    bool others_are_idle() const override { return !wired_.there() || wired_.idle(); }
     void add_members(nlohmann::json& result) const override;
     void connect_wired();
-    // With a controller, its two interfaces follow those of the sides: one to the wired network,
-    // one to the link.
+    // A controller is a relay of TCP between the wired network and the link. Its two interfaces
+    // follow those of the server and the terminals: one to the wired network, one to the link.
     static int interfaces_of(const emulator_config& c) {
         return static_cast<int>(c.terminals.size()) + (c.controller ? 3 : 1);
     }

@@ -92,8 +92,9 @@ void schema_check::list(json& value, const json& rule, const std::string& place)
     if (value.size() < rule.value("minItems", std::size_t{0}) ||
         value.size() > rule.value("maxItems", value.size()))
         refuse(place, value,
-               "a list of " + std::to_string(rule.value("minItems", 0)) + ".." +
-                   (rule.contains("maxItems") ? rule.at("maxItems").dump() : "") + " entries");
+               "a list of " + std::to_string(rule.value("minItems", 0)) +
+                   (rule.contains("maxItems") ? ".." + rule.at("maxItems").dump() + " entries"
+                                              : " or more entries"));
     for (std::size_t i = 0; i < value.size(); ++i)
         value_of(value[i], rule.at("items"), place + "[" + std::to_string(i) + "]");
 }

@@ -26,7 +26,7 @@ public:
               std::chrono::duration<double>(timeout_s))) {}
 
     // A message came. `slot_path`: it is one on which slots wait, so from now on the silence of
-    // this party is measured. All messages of one party are of the same kind.
+    // this party is measured. A party sends either only such messages or none.
     void heard(party p, bool slot_path, time now) { of(p) = {slot_path, now}; }
     bool started(party p) const { return p != party::nobody && of(p).started; }
     // The connection closed. The first party to go is the one to name.

@@ -31,7 +31,8 @@ void check_reachable(const std::string& endpoint, const std::string& user) {
                         folder + ": " + strerror(errno));
 }
 
-// The user's own code runs as who the process of a run becomes.
+// The user's own code is loaded here with the rights of the account that the process of a run
+// changes to.
 void check_rules(config::settings& settings) {
     const macd_config config = translate(settings);
     extension::check_files(config.rules);

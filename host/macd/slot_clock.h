@@ -20,7 +20,8 @@ namespace wip::host {
 class slot_clock {
 public:
     static constexpr slot_count usual_step{4};
-    static constexpr slot_count largest_slip{30};  // backwards, still no damage: a new lock
+    static constexpr slot_count largest_slip{
+        30};  // backwards and no damage: a receiver that locked anew may be so far behind
 
     enum class verdict : std::uint8_t {
         advanced,  // value() is the offered slot now
@@ -66,7 +67,7 @@ private:
     bool doubted_ = false;
     slot value_;
     slot doubt_;
-    slot_count ahead_{0};  // of the other end's count: whole hyperframes
+    slot_count ahead_{0};  // by which this end's count is ahead of the other's; whole hyperframes
 };
 
 }  // namespace wip::host

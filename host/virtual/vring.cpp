@@ -40,7 +40,9 @@ void guest_memory::add(int fd, std::uint64_t address, std::uint64_t size, std::u
         refuse_kernel("shows memory that cannot be its own");
     void* at = ::mmap(nullptr, size + lead, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                       static_cast<off_t>(offset - lead));
-    if (at == MAP_FAILED) throw machine_error("cannot map the memory of the Linux kernel", errno);
+    if (at == MAP_FAILED)
+        throw machine_error("virtual time: cannot map the memory of the guest's Linux kernel",
+                            errno);
     regions_.push_back({address, size, static_cast<std::uint8_t*>(at), size + lead, lead});
 }
 

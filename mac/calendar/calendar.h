@@ -78,7 +78,10 @@ public:
         if (t < now_) throw std::logic_error("calendar: a participant wants to run in the past");
         now_ = t;
         const std::int64_t reached = next->advance(t);
-        if (reached < t) throw std::logic_error("calendar: a participant has gone back");
+        if (reached < t)
+            throw std::logic_error(
+                "calendar: a participant's advance() has returned a time before the one that it "
+                "was given");
         now_ = reached;
         ++steps_;
         return true;

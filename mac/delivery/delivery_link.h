@@ -67,7 +67,7 @@ public:
     std::int64_t now_ns() const { return now_ns_; }
     // Opportunities, or the rate, until this time.
     double capacity_bits(std::int64_t until_ns) const;
-    // That of a packet that comes at this time, without waiting.
+    // The delay of a packet that comes at this time and waits for nothing.
     double base_delay_ms(std::int64_t at_ns) const;
     // The way of each packet from now on; empty: no longer.
     void follow(const packet_fn& take);

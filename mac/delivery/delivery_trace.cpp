@@ -105,7 +105,8 @@ delivery_trace read_delivery_trace(std::string_view text) {
             add_opportunity(found, lines.number(), line);
     }
     if (has_trains && found.trains.back().at_ms == found.trains.front().at_ms)
-        throw std::invalid_argument("lasts no time; valid: two times of delays at least");
+        throw std::invalid_argument(
+            "all its lines have the same time; valid: lines of at least two times");
     if (!has_trains && (found.opportunities_ms.empty() || found.opportunities_ms.back() == 0))
         throw std::invalid_argument("lasts no time; valid: one opportunity at least after 0 ms");
     return found;

@@ -21,8 +21,8 @@ public:
     // Both stay with the caller for as long as this is used.
     own_sharing(scheduler_port& scheduler, const openwip_cell& cell);
 
-    // Describes a user in this slot, before share(): and the payload bits that it has acknowledged
-    // so far.
+    // Tells the scheduler of a user in this slot, with the payload bits that the user has
+    // acknowledged so far. To be called before share().
     void show(int user, const scheduling_view& view, std::uint64_t acknowledged_bits,
               const link_config& link);
     // Bins of a user: bit b is bin b. Valid until the next call.

@@ -117,6 +117,8 @@ void transmit_window::finish_sdu(sdu_number n) {
     release(s);
 }
 
+// A frame's boundary is the nibble at which the first packet that begins in it begins. After a
+// dropped frame the receiver goes on there, so it has to be told.
 void transmit_window::need_boundary(frame_sn sn) {
     tx_frame& f = frames_[sn];
     if (f.boundary_needed) return;

@@ -36,15 +36,15 @@ struct am_transmitter_counts {
 
 class am_transmitter {
 public:
-    // An SDU has got its last PDU: where it ends, for those who know it by `id`, and in which PDU
-    // it begins.
+    // The last PDU of an SDU has been made. `id` is that of on_sdu(); the rest is where the SDU
+    // ends, and in which PDU it begins.
     using placed_fn =
         std::function<void(std::uint64_t id, const sdu_position&, std::int64_t first_sn)>;
     // An SDU is given up; it may have arrived.
     using discarded_fn = std::function<void(std::uint64_t id)>;
     am_transmitter(const am_config& config, placed_fn placed, discarded_fn discarded);
 
-    // False: the queue is full, or it is too long.
+    // False: the queue is full, or the SDU is too long.
     bool on_sdu(std::span<const std::uint8_t> sdu, std::uint64_t id, std::int64_t now_ns);
 
     // The next data PDU into `pdu` (pdu_bytes), with `status` piggybacked, of at most

@@ -38,8 +38,8 @@ struct status_content {
     status_content() { missing.reserve(8192); }
 };
 
-// False: damaged, nothing in it is to be accepted. Of a piggybacked one `pdu` is what begins there.
-// Allocates nothing.
+// False: damaged, nothing in it is to be accepted. `pdu` begins with
+// the status, also where it is piggybacked. Allocates nothing.
 bool read_status(std::span<const std::uint8_t> pdu, status_content& out) noexcept;
 
 // Neighbours that are missing.

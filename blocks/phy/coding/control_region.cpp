@@ -20,8 +20,9 @@ constexpr auto place_of = [] {
 
 constexpr int content_end = 8 * grant_bytes;
 constexpr int least_content = 123;
-// In mean soft bits: the evidence that all zeros together must have, and the fall of the sum that
-// ends them (a single one gives 7 ones in the code, a fall of 9).
+// In units of the mean soft bit. The zeros of the padding must sum up to `evidence`; a fall of the
+// sum by `fall` from its maximum ends the search for more of them (a single 1 makes 7 ones in the
+// code, which is a fall of 9).
 constexpr float evidence = 12;
 constexpr float fall = 3;
 constexpr int guard = 20;        // bits
@@ -31,10 +32,10 @@ constexpr float quiet = 0.005F;  // wrong soft bits among the zeros, of their su
 
 bool grant_due::fits(std::span<const std::uint8_t, grant_bytes> grant) const noexcept {
     bit_reader r(grant);
-    const bool counts = r.get(12) == frame_number;
+    const bool is_number_due = r.get(12) == frame_number;
     const auto step = static_cast<wire_sn>(r.get(16) - first_new_sn);
     const std::uint32_t edge = r.get(15);
-    return counts && step <= most_new && edge <= std::uint32_t{window_edge} + step;
+    return is_number_due && step <= most_new && edge <= std::uint32_t{window_edge} + step;
 }
 
 void control_region::set_sender(sender from) noexcept {
@@ -124,7 +125,8 @@ bool control_region::decode(std::span<const float, code_sent_bits> ordered, int 
     std::array<std::uint8_t, code_information_bits> bits;
     const bit_run zeros = due ? padding(ordered) : bit_run{};
     if (!check(ordered, zeros, bits, grant)) return false;
-    // The sender may have started anew, but it takes a grant decoded without that to say so.
+    // The sender may have started anew, but only a grant that is decoded without the assumed zeros
+    // may say so.
     if (zeros.size() != 0 && !due->fits(grant) && !check(ordered, {}, bits, grant)) return false;
     map(bits, slot_in_frame, again);
     return true;

@@ -19,15 +19,15 @@ constexpr qint64 most_waiting = 64 << 20;  // bytes, either way
 constexpr int start_ms = 60'000, end_ms = 60'000;
 
 void start(QProcess& process, const QStringList& arguments) {
-    // Ctrl-C is for the window, which then ends the recorder in order. Nothing of the window's is
-    // theirs.
+    // Ctrl-C is for the window, which then ends the recorder in order. The children
+    // inherit no open file of the window.
     process.setChildProcessModifier([] {
         ::setsid();
         ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     });
     // Python is isolated from the environment of the user who has opened the window
-    // (PYTHONSAFEPATH, PYTHONWARNINGS, ...). If there is no tree nothing starts, and last_words()
-    // says so.
+    // (PYTHONSAFEPATH, PYTHONWARNINGS, ...). If OPENWIP_TOP names no folder of OpenWIP, nothing
+    // starts, and last_words() says so.
     const auto launcher = qEnvironmentVariable("OPENWIP_TOP") + "/host/cli";
     const bool there = QFileInfo::exists(launcher + "/__main__.py");
     process.start(there ? qEnvironmentVariable("OPENWIP_PYTHON", "python3") : QString(),
@@ -63,7 +63,7 @@ record_writer::record_writer(const QString& path, const std::string& cell)
             recorder_.waitForFinished();
             refuse(path, last_words(recorder_));
         }
-    recorder_.readLine();  // that it records
+    recorder_.readLine();  // the line with which it says that it records
 }
 
 record_writer::~record_writer() { finish(); }

@@ -56,15 +56,16 @@ TEST(Delay, APacketOfOneBlockTakesTwiceTheOneWayDelayThereAndBack) {
         c.profile = p;
         // An answer with a status behind it in one PDU of the narrowest uplink.
         const double rtt = mean_round_trip_ms(c, std::min(28, p.block_up - 8));
-        // The answer meets the uplink's interval as the delays have it: half an interval of play.
+        // Where in an uplink interval the answer is made follows from the delays, so the tolerance
+        // is half an interval.
         EXPECT_NEAR(rtt, 2 * p.one_way_ms, p.tti_ms == 10 ? 5 : p.tti_ms) << p.name;
     }
 }
 
-// Table 7.1 of A has 75 ms each way and, by its equation 7.1, the time that the rates take on top:
-// 172.8 ms for 84 octets at 384 and 32 kbit/s. Ours counts that by intervals: the first one of each
-// way is in the 75 ms, and the answer takes two more (40 octets each) and a third for the status
-// that the poll asks for.
+// Table 7.1 of Teyeb (2006) has 75 ms each way and, by its equation 7.1, the time that the rates
+// take on top: 172.8 ms for 84 octets at 384 and 32 kbit/s. Ours counts that by intervals: the
+// first one of each way is in the 75 ms, and the answer takes two more (40 octets each) and a third
+// for the status that the poll asks for.
 TEST(Delay, APingOf84OctetsTakesThreeIntervalsMoreOfTheUplink) {
     EXPECT_NEAR(mean_round_trip_ms(of_profile("umts-384"), 84), 2 * 75 + 3 * 10, 2);
     // One with room for the status, and one without.

@@ -32,10 +32,11 @@ from .plan import Experiment
 from .runner import Progress
 from .store import Store
 
-# Runs of a round at least: at its end all but the last ones wait.
-WIDTH = 40  # for each that runs at a time here
-ELSEWHERE = 1000
-LEARNING = 4  # instead of WIDTH where a point may stop after the round
+# The least number of runs of a round. A round ends with its last run, and slots that are free
+# before that stay idle, so it is long.
+WIDTH = 40  # for each slot of this machine
+ELSEWHERE = 1000  # with --profile, in all
+LEARNING = 4  # for each slot, where a point may stop after a round
 # The programs of the build that decide a run: results of two builds are not mixed (the kernel of
 # virtual time: options.check_plan).
 PROGRAMS = dict(zip(CLOCKS, ((emulate.PROGRAM,), (emulate.PROGRAM, virtual.GUEST), (ns3.PROGRAM,))))
@@ -119,8 +120,8 @@ def digests(e: Experiment, build: pathlib.Path) -> dict[str, str]:
 def check_programs(
     store: Store, experiments: list[Experiment], build: pathlib.Path
 ) -> dict[str, dict[str, str]]:
-    """Prints the messages of each experiment's plan, once all is built; a folder that an earlier
-    plan wrote is taken as it is."""
+    """The digests of the programs of each experiment. Refuses a folder that was begun with others;
+    programs that an earlier plan did not record are accepted."""
     before = (store.plan or {"experiments": {}})["experiments"]
     reported = {}
     for e in experiments:
@@ -154,7 +155,7 @@ def run(
         given.store.write_plan(given.plan)
         if arrived := given.store.arrivals():
             taken = given.store.take_in(arrived)
-            say(f"{taken} results of before are added to {given.store.archive.path}")
+            say(f"{taken} results of earlier runs are added to {given.store.archive.path}")
         progress = Progress(given.store, given.experiments, runs, say, given.retry_failed)
         for name, reason in given.skipped.items():
             say(f"{name} is left out: {reason}")

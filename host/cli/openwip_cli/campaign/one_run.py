@@ -230,9 +230,13 @@ def make(arguments: list[str], places: Places) -> int:
 
     read = inputs_of(spec, places)
     made = attempts_of(spec, places, progress)
-    if inputs_of(spec, places) != read:
+    now = inputs_of(spec, places)
+    if changed := sorted(
+        name for name in now.keys() | read.keys() if now.get(name) != read.get(name)
+    ):
         raise BadInput(
-            f"{', '.join(read)}: changed while the run read it; valid: a file that stays as it is"
+            f"{', '.join(changed)}: changed while the run read it; valid: a file that does not"
+            " change during the run"
         )
     of_run = versions(places) | (virtual_kernel(places) if spec.get("time") == "virtual" else {})
     pool.write_json(

@@ -105,7 +105,7 @@ SETTINGS = Settings(
 # Settings of the emulator that other parts of a file determine.
 ELSEWHERE = {
     "seed": "--realisations",
-    "link.kind": "another experiment",
+    "link.kind": "an experiment of that link",
     "terminals": "a grid with users",
 }
 
@@ -146,7 +146,8 @@ def read_over(words: Iterable[str], realisations: int | None) -> Over:
             )
         if key_of(name) in ELSEWHERE:
             raise BadInput(
-                f"--set {word}: it is no setting of the emulator; valid: {ELSEWHERE[key_of(name)]}"
+                f"--set {word}: an experiment's {key_of(name)} cannot be replaced by --set;"
+                f" valid: {ELSEWHERE[key_of(name)]}"
             )
         if key_of(name) in map(key_of, given):
             raise BadInput(f"--set {word}: {key_of(name)} is given twice; valid: once")

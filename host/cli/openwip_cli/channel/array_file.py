@@ -184,9 +184,9 @@ class ArrayLog:
             table = block.reshape(last - first, self.width).astype("f4")
             bad = out_of_range(table)
             if bad is not None:
-                raise self.arrays.wrong(
-                    f"has a value in row {first + bad + 1} of {self.array.name} that is no SNR of"
-                    " -60 to 80 dB"
+                raise BadInput(
+                    f"{self.arrays.file}: row {first + bad + 1} of {self.array.name} has a value"
+                    f" that is not valid; valid: SNRs of {LOWEST_DB}..{HIGHEST_DB} dB"
                 )
             if self.width == 1:
                 table = numpy.repeat(table, BINS, axis=1)

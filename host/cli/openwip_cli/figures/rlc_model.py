@@ -11,14 +11,14 @@ from math import comb
 
 
 def retransmitted(p: float, blocks: int, times: int, which: int) -> float:
-    """Eq. 5.1, 5.2: that `which` blocks are sent again `times` times or more. A block is with
-    p**times, independently."""
+    """Eq. 5.1, 5.2: probability that `which` blocks are sent again `times` times or more. A block
+    is sent again so often with probability p**times, independently of the others."""
     q = p**times
     return comb(blocks, which) * q**which * (1 - q) ** (blocks - which)
 
 
 def at_least(p: float, blocks: int, times: int) -> float:
-    """Eq. 5.3: that some block is sent again so often."""
+    """Eq. 5.3: probability that some block is sent again so often."""
     return sum(retransmitted(p, blocks, times, j) for j in range(1, blocks + 1))
 
 
@@ -37,8 +37,9 @@ def packet_delay(p: float, blocks: int, ret: float) -> float:
 
 
 def last_block_delay(p: float, blocks: int, ret: float) -> float:
-    """TTI; ours. What equation 5.6 puts in a mean place is here the last block of all: its
-    distribution is the product of all blocks'. Status is prohibited for `ret`, so after the first
+    """In TTI; not from the thesis. Equation 5.6 takes the retransmitted block at its mean place.
+    Here the packet is complete with the last block of all, whose distribution function is the
+    product of those of all blocks. Status is prohibited for `ret`, so after the first
     loss, in block j, a report comes each `ret` TTI, and what it asks for `ret` later. If that is
     lost, the next report shows it; but of blocks that were asked for together only the first is
     sent in time for it. Retransmissions go first, so the blocks take longer by as many as there are

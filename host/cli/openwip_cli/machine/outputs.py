@@ -102,7 +102,10 @@ def _target(folder: int, name: str, last: bool, path: object) -> str | None:
             return os.readlink("", dir_fd=link)
         if last:
             return None
-        raise OSError(f"{name} on the way to {path} is a link of user {_user(about.st_uid)}")
+        raise OSError(
+            f"{name} on the way to {path} is a symbolic link of user {_user(about.st_uid)};"
+            " valid: symbolic links of root or of your own"
+        )
     finally:
         os.close(link)
 

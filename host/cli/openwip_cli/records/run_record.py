@@ -205,7 +205,10 @@ class RunRecord:
             and all(isinstance(r, str) for r in verdict["reasons"])
             and isinstance(verdict.get("checks", {}), dict)
         ):
-            raise ValueError(f"the verdict of about/report is {printable(repr(verdict), 60)}")
+            raise ValueError(
+                f"the verdict of about/report is {printable(repr(verdict), 60)}; valid: a mapping"
+                " of valid (true or false), reasons (texts) and checks (a mapping)"
+            )
         return about
 
     def _numbers(

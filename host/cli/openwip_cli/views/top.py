@@ -49,6 +49,7 @@ class Source:
 
     def __init__(self, cell: Cell, interval: float) -> None:
         self.cell = cell
+        # the state file calls the supervisor keeper
         self.supervisor = tuple(cell.state.get("keeper") or (0, 0))
         self.reader = telemetry.Reader(telemetry.endpoints_of(cell), top_figures.TOPICS)
         self.figures = top_figures.Figures(interval)
