@@ -36,7 +36,7 @@ struct wired_config {
     double rate_kbps = 0;  // 0: no limit
     double loss = 0;
     int queue_packets = setting::to_base_queue_packets.initial;  // the packet on the line counts
-    queue_config queue;  // its seed does not matter: it follows from `seed`
+    queue_config queue{};  // its seed does not matter: it follows from `seed`
     double held_mb =
         setting::to_base_held_mb.initial;  // of all that has not arrived; see held_bytes()
     std::uint64_t seed = 1;

@@ -13,7 +13,7 @@ from ..air import BINS
 from ..errors import BadInput
 from ..machine import confined
 from ..machine.confined import printable
-from .logs import SNR_KEYS, TIME_KEYS, WIDTHS, Rows, out_of_range
+from .logs import HIGHEST_DB, LOWEST_DB, SNR_KEYS, TIME_KEYS, WIDTHS, Rows, out_of_range
 
 VALID = (
     f"valid: an array of {BINS} SNRs in dB a row, {2 * BINS} with predictions, or one for all bins"
