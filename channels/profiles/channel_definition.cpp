@@ -96,8 +96,8 @@ delay_profile read_profile(const place& top, const std::string& name,
         if (delay_spread_ns) check_range("delay_spread_ns", *delay_spread_ns, 1e-3, 12500);
         spread_ns = delay_spread_ns ? *delay_spread_ns : s.number(1e-3, 12500);
     } else if (delay_spread_ns) {
-        refuse("delay_spread_ns", text_of(*delay_spread_ns),
-               "none, as the delays of " + name + " are fixed");
+        wip::refuse("delay_spread_ns", text_of(*delay_spread_ns),
+                    "none, as the delays of " + name + " are fixed");
     }
     const place taps = top.at("taps");
     if (!taps.given()) taps.refuse("a list");
