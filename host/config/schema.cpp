@@ -352,7 +352,10 @@ error settings::not_valid(const std::string& path, const std::string& valid) con
 
 error settings::refuse(const std::string& path, const std::string& why) const {
     const auto& s = values_.at(path);
-    return error(s.origin + ": " + shown(path) + " is " + shown_value(s.text) + ": " + why);
+    const std::string key = s.origin + ": " + shown(path);
+    // An error about a file begins with the file's name, which is the value.
+    if (!s.text.empty() && why.starts_with(s.text + ": ")) return error(key + ": " + why);
+    return error(key + " is " + shown_value(s.text) + ": " + why);
 }
 
 error settings::refuse(const std::string& why) const { return error(file_ + ": " + why); }

@@ -30,7 +30,7 @@ ALLOWED = {
     "cell": {"machine", "messages", "settings", "figures"},
     "measure": {"machine", "messages", "figures", "cell"},
     "records": {"machine", "messages", "settings", "cell"},
-    "capture": {"machine", "messages", "settings", "figures", "cell"},
+    "capture": {"machine", "messages", "settings", "figures", "cell", "measure"},
     "channel": {"machine", "messages", "settings", "figures", "cell"},
     "iq": {"machine", "messages", "settings", "cell"},
     "runs": {
