@@ -140,8 +140,25 @@ def errors(bench: Bench) -> tuple[list[str], list[list[Any]]]:
                     ", ".join(str(n) for n in kinds.values()),
                 ]
             )
-    columns = ["users", "Doppler", "P(E)", "P(E\\|E)", "p12", "p22", "all users together"]
+    columns = ["users", "Doppler", "P(E)", "P(E|E)", "p12", "p22", "all users together"]
     return [*columns, "users by themselves: independent, clustered, isolated"], rows
+
+
+def placements(bench: Bench) -> tuple[list[str], list[list[Any]]]:
+    """P(E) and P(E|E) near the capacity for each of several random placements of the users."""
+    rows = []
+    for seed in (1, 2, 3, 4, 5):
+        cells = []
+        for doppler in (6, 20, 80):
+            keys = LOAD | {"users": 210}
+            _, lost = bench.run(4000, "lost", **keys, doppler_hz=doppler, seed=seed)
+            found = chain_fit.fit(lost)
+            after = found["chain2"]["p_ee"]["value"]
+            cells.append(
+                f"{percent(found['error_rate']['value'])}, {percent(after)}: {found['kind']}"
+            )
+        rows.append([seed, *cells])
+    return ["seed", *(f"P(E), P(E|E) at {d} Hz" for d in (6, 20, 80))], rows
 
 
 def margin_for(sir: Any, curve: float, share: float = 0.01) -> float:
@@ -219,6 +236,7 @@ TABLES = {
     "wcdma-capacity": capacity,
     "wcdma-knee": knee,
     "wcdma-errors": errors,
+    "wcdma-placements": placements,
     "wcdma-loop": loop,
     "wcdma-readings": readings,
     "wcdma-speed": speed,
