@@ -2,6 +2,7 @@
 """Rows of the tables about TCP in WCDMA cells (tests/bench/wcdma_tcp_table.py), for
 result_tables.py."""
 
+import re
 from typing import Any
 
 APPLICATIONS = {"ftp": "FTP", "telnet": "Telnet", "http": "HTTP"}
@@ -89,7 +90,7 @@ def performance(data: dict[str, Any]) -> list[list[str]]:
 
 
 def timeouts(data: dict[str, Any]) -> list[list[str]]:
-    """Timeouts of a user in 120 s."""
+    """Timeouts of a user, as a rate per 120 s."""
     first = data["performance"][0]
     senders = [name for name in first if isinstance(first[name], dict)]
     rows = [["kbit/s", "application", "Doppler", "users", *senders]]
@@ -99,13 +100,38 @@ def timeouts(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+SENDERS = {  # congestion control and SACK, as the experiments have them
+    ("tahoe", "0"): "Tahoe",
+    ("coarse-reno", "0"): "Reno",
+    ("newreno", "0"): "NewReno",
+    ("vegas", "0"): "Vegas",
+    ("newreno", "1"): "SACK",
+}
+LEAST = re.compile(
+    r"least difference (?P<value>[-+][\d.]+ ± [\d.]+) \(application \w+, congestion_control"
+    r" (?P<control>[\w-]+), sack (?P<sack>[01]), method \d+ Hz \d+\)"
+)
+
+
+def measured(statement: dict[str, Any]) -> str:
+    """The least difference with its unit and the version beside which it is the least."""
+    unit = "" if statement["id"].startswith("energy") else " kB"
+
+    def of(found: re.Match[str]) -> str:
+        return f"{found['value']}{unit}, beside {SENDERS[found['control'], found['sack']]}"
+
+    return LEAST.sub(of, statement["measured"]) or "-"
+
+
 def statements(data: dict[str, Any]) -> list[list[str]]:
     """Those of performance and energy; those of efficiency are in the table of its own."""
     rows = [["slide", "kbit/s", "the text says", "we measured", "holds"]]
     for s in data["statements"]:
         if not s["id"].startswith("efficiency") and s["experiment"] != "W-clean":
             rate = s["experiment"].removeprefix("W-")
-            rows.append([s["source"], rate, s["says"], s["measured"] or "-", s["holds"]])
+            text = measured(s)
+            equal = re.match(r"[-+]0\.000 ± 0\.000", text) and s["holds"] == "no (not sure)"
+            rows.append([s["source"], rate, s["says"], text, "no (equal)" if equal else s["holds"]])
     return rows
 
 
