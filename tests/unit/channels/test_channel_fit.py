@@ -158,6 +158,8 @@ class Files(unittest.TestCase):
         code, text = self.run_fit(path)
         self.assertEqual(code, 0)
         self.assertIn("losses are clustered", text)
+        self.assertIn("of 20000 blocks lost, 1 user\n", text)
+        self.assertIn("(p below 1e-300)", text)  # less than a floating-point number can be
         self.assertIn("--error-model chain3 --block-errors 0.0", text)
         code, text = self.run_fit(path, "--json")
         result = json.loads(text)

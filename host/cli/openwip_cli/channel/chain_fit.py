@@ -157,21 +157,25 @@ def text_of(result: dict[str, Any], file: str) -> str:
             return "unknown (it never came to that)"
         return f"{p['value']:.5f} ({p['low']:.5f} to {p['high']:.5f})"
 
+    def p_text(value: float) -> str:
+        return f"p {value:.2g}" if value > 1e-300 else "p below 1e-300"
+
     two, three = result["chain2"], result["chain3"]
     settings = result["settings"]["chain3"]
     third = result["third_state"]
     lines = [
-        f"{file}: {result['lost']} of {result['blocks']} blocks lost, {result['users']} users",
+        f"{file}: {result['lost']} of {result['blocks']} blocks lost,"
+        f" {result['users']} user{'' if result['users'] == 1 else 's'}",
         f"  P(E)        {of(result['error_rate'])}",
         (
             f"  losses are {result['kind']}: P(E|E) {of(two['p_ee'])}, P(E|C) {of(two['p_ce'])}"
-            f" (p {result['independence']['p_value']:.2g})"
+            f" ({p_text(result['independence']['p_value'])})"
         ),
         f"  two states    pCE {of(two['p_ce'])}, pEE {of(two['p_ee'])}",
         f"  three states  pC1 {of(three['p_c1'])}, p12 {of(three['p_12'])}, p22 {of(three['p_22'])}",
         (
             f"  the third state is {'' if third['needed'] else 'not '}significant"
-            f" (p {third['p_value']:.2g})"
+            f" ({p_text(third['p_value'])})"
         ),
         (
             "  ./openwip emulate --link umts --error-model chain3"
