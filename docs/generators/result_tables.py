@@ -381,7 +381,7 @@ TABLES = {
     "wcdma-performance": Made("wcdma-tcp", wcdma_rows.performance),
     "wcdma-statements": Made("wcdma-tcp", wcdma_rows.statements),
     "wcdma-timeouts": Made("wcdma-tcp", wcdma_rows.timeouts),
-    "wcdma-speed": Made("wcdma-tcp-speed", wcdma_rows.speed),
+    "wcdma-tcp-speed": Made("wcdma-tcp-speed", wcdma_rows.speed),
     "rating-pages": Made("rating-pages", result_rows.rated_pages),
     "rating-ratios": Made("rating-pages", result_rows.rated_ratios),
     "curve-targets": Made("curves", targets),
@@ -453,6 +453,8 @@ def lines_of(
 def with_tables(page: pathlib.Path, top: pathlib.Path) -> str:
     """The page with its tables as the data have them."""
     kept = kept_tables.tables(top)
+    if twice := sorted(TABLES.keys() & kept.keys()):
+        raise SystemExit(f"docs/results/data: {', '.join(twice)}: this program makes it, too")
 
     def replaced(place: re.Match[str]) -> str:
         name = place[1]

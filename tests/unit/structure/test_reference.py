@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(TOP / "docs/generators"), str(TOP / "host/cli")]
@@ -253,6 +254,13 @@ class Results(unittest.TestCase):
             for name in result_tables.PLACE.findall(page.read_text())
         }
         self.assertEqual(set(kept_tables.tables(TOP)) - shown, set())
+
+    def test_a_name_is_of_one_table(self):
+        name = next(iter(kept_tables.tables(TOP)))
+        made = result_tables.Made("curves", result_tables.targets)
+        with mock.patch.dict(result_tables.TABLES, {name: made}):
+            with self.assertRaisesRegex(SystemExit, f"{name}: this program makes it, too"):
+                result_tables.stale(TOP)
 
 
 if __name__ == "__main__":
