@@ -211,7 +211,7 @@ class Attacker(unittest.TestCase):
             env=environment,
         )
         self.assertEqual(done.returncode, 2, done)
-        self.assertIn("is a link of user nobody", done.stderr)
+        self.assertIn("is a symbolic link of user nobody", done.stderr)
 
     def test_what_does_not_fit_is_said_by_the_run_and_its_exit_code(self):
         """--logs and --capture on a disk that is full."""

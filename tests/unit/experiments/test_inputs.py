@@ -83,7 +83,16 @@ class Inputs(unittest.TestCase):
     def test_only_settings_whose_kind_says_so_name_files(self):
         self.assertEqual(
             [s.key for s in inputs.that_name_files(emulator.SETTINGS)],
-            ["link.scheduler", "link.adaptation", "phy.predictor", "channel.model"],
+            [
+                "link.scheduler",
+                "link.adaptation",
+                "phy.predictor",
+                "channel.model",
+                "trace.file",
+                "trace.up_file",
+                "trace.light_file",
+                "trace.up_light_file",
+            ],
         )
         self.assertEqual(
             inputs.names_of({"channel.model": "jakes", "seed": 1}, emulator.SETTINGS), {}

@@ -217,7 +217,7 @@ class BuildTimes(unittest.TestCase):
         for log in ("", "something else\n", "# ninja log v5\n1\t2\n"):
             code, text, error = self.printed(log)
             self.assertEqual((code, text, len(error.splitlines())), (2, "", 1))
-            self.assertRegex(error, r"\.ninja_log: line \d is .*; valid ")
+            self.assertRegex(error, r"\.ninja_log: line \d is .*; valid: ")
 
 
 if __name__ == "__main__":

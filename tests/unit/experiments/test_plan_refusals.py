@@ -467,7 +467,7 @@ class Refused(unittest.TestCase):
             (["A1", "--set", "snr=loud"], "--set snr is 'loud'; valid"),
             (
                 ["A1", "--set", "seed=3"],
-                "--set seed=3: it is no setting of the emulator; valid: --realisations",
+                "--set seed=3: an experiment's seed cannot be replaced by --set; valid: --realisations",
             ),
             (
                 ["A1", "--set", "order=in_order", "--set", "link.order=in_order"],

@@ -122,7 +122,7 @@ class Shipped(unittest.TestCase):
         ]
         self.assertEqual(runs, [937, 32640])  # docs/explanation/virtual-time.md says so
         with self.assertRaisesRegex(
-            BadInput, "unknown experiment chapter6; known: A1, .*; alone: all, chapter6$"
+            BadInput, "unknown experiment chapter6; valid: A1, .*; alone: all, chapter6$"
         ):
             options.load(TOP, ["chapter6", "L1"], "quick")
 
@@ -207,7 +207,7 @@ class Shipped(unittest.TestCase):
         of_ns3 = ["D-ns2", "D-senders-2003"]
         names = [name for name in names if name not in of_ns3]
         then = options.load(TOP, of_ns3, "quick", "ns3")
-        with self.assertRaisesRegex(BadInput, "give --time ns3"):
+        with self.assertRaisesRegex(BadInput, "valid: --time ns3"):
             options.load(TOP, ["D-senders-2003"], "quick", "virtual")
         of_file = {
             "mss": "1000",

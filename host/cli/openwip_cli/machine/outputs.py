@@ -103,8 +103,8 @@ def _target(folder: int, name: str, last: bool, path: object) -> str | None:
         if last:
             return None
         raise OSError(
-            f"{name} on the way to {path} is a symbolic link of user {_user(about.st_uid)};"
-            " valid: symbolic links of root or of your own"
+            f"{name} on the way to {path} is a symbolic link of user {_user(about.st_uid)}, which"
+            " is not followed"
         )
     finally:
         os.close(link)
