@@ -66,7 +66,7 @@ class Options(unittest.TestCase):
                 ):
                     options.parse_emulate([flag, self.file(text)])
                 self.assertNotIn("\n", str(caught.exception))
-            with self.assertRaisesRegex(BadInput, f"{flag} /: Is a directory"):
+            with self.assertRaisesRegex(BadInput, f"{flag} /: cannot be read: Is a directory"):
                 options.parse_emulate([flag, "/"])
             # longer than a name may be
             with self.assertRaisesRegex(BadInput, f"{flag} is '1,1,"):
@@ -141,7 +141,10 @@ class Options(unittest.TestCase):
 
     def test_a_setting_of_another_link_is_refused_on_the_command_line(self):
         for given, output in (
-            (["--bearer", "umts-64"], "--bearer with --link ofdm; valid: with --link umts"),
+            (
+                ["--bearer", "umts-64"],
+                "--bearer is given with --link ofdm; valid: with --link umts",
+            ),
             (
                 ["--cell-users", "30", "--link", "wlan"],
                 "--cell-users with --link wlan; valid: with --link umts",
@@ -156,7 +159,7 @@ class Options(unittest.TestCase):
             ),
             (
                 ["--link", "umts", "--retry-limit", "3"],
-                "--retry-limit with --link umts; valid: with --link wlan",
+                "--retry-limit is given with --link umts; valid: with --link wlan",
             ),
             (
                 ["--link", "umts", "--wired-loss", "0.1"],
@@ -257,7 +260,9 @@ class Options(unittest.TestCase):
     def test_files_that_have_no_end_are_refused(self):
         """The machine's memory would be full before they are."""
         for flag in ("--spikes", "--outages", "--error-trace", "--up-error-trace"):
-            with self.assertRaisesRegex(BadInput, f"{flag} /dev/zero: has more than 64 MiB"):
+            with self.assertRaisesRegex(
+                BadInput, f"{flag} /dev/zero: cannot be read: has more than 64 MiB"
+            ):
                 options.parse_emulate(["--link", "umts", flag, "/dev/zero"])
         with self.assertRaisesRegex(BadInput, "/dev/zero: cannot be read: is no regular file"):
             logs.Log("/dev/zero")
@@ -424,7 +429,7 @@ class Options(unittest.TestCase):
             ("link: [1", "is not YAML"),
             ("- 1\n- 2\n", "has no settings; valid: groups of them"),
             ("just words\n", "has no settings; valid: groups of them"),
-            ("link: 3\n", "link has no settings; valid: groups"),
+            ("link: 3\n", "link: has no settings; valid: groups"),
             ("link: {bnis: 3}\n", "unknown key link.bnis; valid: link.bins, "),
             ("lnik: {bins: 3}\n", "unknown key lnik"),
             ("link: {bins: 26}\n", "link.bins is 26; valid: 1..25"),

@@ -339,8 +339,12 @@ class Recorded(MonitorTest):
         )
         with mw.Window(self.screen, self.folder, "--name", name, "--record", record) as w:
             w.wait_for(
-                # three times what the replay has to show: a killed window leaves its last seconds behind
-                lambda w: all(w["views"][v]["lines"] > 15 for v in FED),
+                # The goodput, a point a second, is three times what the replay has to show: a killed
+                # window leaves its last seconds behind.
+                lambda w: (
+                    all(w["views"][v]["lines"] > 5 for v in FED)
+                    and w["views"]["goodput"]["lines"] > 15
+                ),
                 "every view has data",
                 120,
             )

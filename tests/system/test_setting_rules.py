@@ -79,10 +79,10 @@ class SettingRules(unittest.TestCase):
                     code, reported = self.check(program, {rule.of: of, rule.needs: needs})
                     self.assertEqual(code, 2, reported)
                     self.assertIn(
-                        f"{rule.of} = {of}: with {rule.needs} = {needs}, {rule.why};", reported
+                        f"{rule.of} is {of}: with {rule.needs} = {needs}, {rule.why};", reported
                     )
                     what = rule.refusal(of, needs, lambda key: key, " = ")
-                    self.assertIn(f"--set: {rule.of} = {of}: with {what}\n", reported)
+                    self.assertIn(f"--set: {rule.of} is {of}: with {what}\n", reported)
 
     def test_the_command_refuses_by_the_same_rules(self):
         for program, command in COMMANDS.items():
@@ -93,10 +93,9 @@ class SettingRules(unittest.TestCase):
                     continue
                 of, needs = broken(rule, program)
                 with self.subTest(command=command, of=rule.of, needs=rule.needs):
-                    values = {
-                        key: table.setting(key, command).kind.read(text or [])
-                        for key, text in ((rule.of, of), (rule.needs, needs))
-                    }
+                    both = [(table.setting(rule.of, command), of)]
+                    both += [(table.setting(rule.needs, command), needs)]
+                    values = {s.key: s.kind.read(text) if text else s.default for s, text in both}
                     with self.assertRaises(BadInput) as refused:
                         rules.check(command, values, text_of)
                     self.assertIn(rule.why, str(refused.exception))

@@ -168,7 +168,8 @@ TEST_F(a_recording, refuses_a_file_that_cannot_be_made) {
         sample_recorder recorder({.samples_file = file("none/data")});
         FAIL();
     } catch (const std::runtime_error& e) {
-        EXPECT_NE(std::string(e.what()).find("No such file"), std::string::npos);
+        EXPECT_NE(std::string(e.what()).find("none/data: cannot be written: No such file"),
+                  std::string::npos);
     }
 }
 

@@ -22,7 +22,7 @@ class CommandLine(unittest.TestCase):
 
     def test_what_is_wrong_is_one_line(self):
         for arguments, words in (
-            ([], "air.name: missing"),
+            ([], "air.name is missing"),
             (["--config"], "--config: 1 required FILE missing"),
             (["--speed", "2"], "--speed"),
             (["--config", "a", "b"], ": b"),

@@ -143,7 +143,7 @@ class Arrays(unittest.TestCase):
             (r"has 0 arrays that may be SNRs", {"a": {"snr_db": table}}, None),
             (r"has t \(1 x 3, real\) for 40 rows", {"snr_db": table, "t": [1, 2, 3]}, None),
             (
-                r"value in row 7 of snr_db that is no SNR",
+                r"row 7 of snr_db has a value that is not valid",
                 {"snr_db": numpy.where(numpy.arange(ROWS)[:, None] == 6, numpy.nan, table)},
                 None,
             ),

@@ -149,7 +149,7 @@ TEST_F(SharedAir, a_name_is_taken_until_its_medium_is_gone) {
 
 TEST_F(SharedAir, a_medium_that_starts_has_its_name_before_anybody_can_attach) {
     descriptor starting = hold_lock("");
-    EXPECT_NE(refusal().find("is running already (process that starts)"), std::string::npos);
+    EXPECT_NE(refusal().find("is starting already"), std::string::npos);
     EXPECT_EQ(shared_air::attach(name()), nullptr);
     starting.close();
     EXPECT_NE(make(), nullptr);

@@ -271,11 +271,11 @@ TEST(WcdmaCells, RefuseWhatTheyCannotBe) {
         return std::string();
     };
     EXPECT_EQ(refused([](auto& c) { c.cells = 8, c.wrap = true; }),
-              "count = 8: must be 7, 19 or 37 with wrap-around");
+              "count is 8; valid: 7, 19 or 37 with wrap-around");
     EXPECT_EQ(refused([](auto& c) { c.target_low_db = 4; }),
-              "target_low_db = 4: must be at most cells.target_high_db = 3");
-    EXPECT_EQ(refused([](auto& c) { c.users = 0; }), "users = 0: must be 1 .. 1000");
-    EXPECT_EQ(refused([](auto& c) { c.doppler_hz = NAN; }), "doppler_hz = nan: must be 0 .. 500");
+              "target_low_db is 4; valid: at most cells.target_high_db = 3");
+    EXPECT_EQ(refused([](auto& c) { c.users = 0; }), "users is 0; valid: 1..1000");
+    EXPECT_EQ(refused([](auto& c) { c.doppler_hz = NAN; }), "doppler_hz is nan; valid: 0..500");
 }
 
 // --- capacity and block errors ---

@@ -221,7 +221,9 @@ class Planted(unittest.TestCase):
             lambda: outputs.check_folder("--logs", way),
             lambda: outputs.check_folder("--logs", way / "new"),
         ):
-            with self.assertRaisesRegex(BadInput, "way on the way to .* is a link of user nobody"):
+            with self.assertRaisesRegex(
+                BadInput, "way on the way to .* is a symbolic link of user nobody"
+            ):
                 refused()
         with self.assertRaisesRegex(OSError, "a link of user nobody"):
             outputs.write_into(way, [("base.log", b"a log")])

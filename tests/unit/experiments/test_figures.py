@@ -92,7 +92,9 @@ class Output(Case):
         r = results(e, both, metric_of=lambda **made: made)
         with tempfile.TemporaryDirectory() as folder:
             done = figures.draw(r, pathlib.Path(folder))
-            self.assertEqual([why for _, _, why in done], [None] * 7 + ["no valid run of these points"])
+            self.assertEqual(
+                [why for _, _, why in done], [None] * 7 + ["no valid run of these points"]
+            )
             for name, _, _why in done[:7]:
                 self.assertGreater(
                     (pathlib.Path(folder) / f"{name}.png").stat().st_size, 5000, name
@@ -148,7 +150,8 @@ class Output(Case):
             {"kind": "lines", "where": {"modulation": 3}} | shown,
         )
         self.assertEqual(
-            [why for _, _, why in done], [None] * 3 + ["no run has prediction_nmse", "no valid run of these points"]
+            [why for _, _, why in done],
+            [None] * 3 + ["no run has prediction_nmse", "no valid run of these points"],
         )
         for figure in drawn:
             self.assertIn("[3 to 4 realisations, 1 without a value]", figure._suptitle.get_text())

@@ -95,7 +95,10 @@ class Over(unittest.TestCase):
                 "--set link.modulation is over modulation of the grid; valid: what neither says",
             ),
             ("channel.model=jakes", "--set channel.model is over channels: jakes of the defaults"),
-            ("umts.errors=0.2", "--set umts.errors is given with the link ofdm; valid: settings of that"),
+            (
+                "umts.errors=0.2",
+                "--set umts.errors is given with the link ofdm; valid: settings of that",
+            ),
         ):
             with self.subTest(word), self.assertRaisesRegex(layers.NothingToRun, pattern):
                 plan.Experiment(self.world.file, "full", over=settings.read_over([word], None))

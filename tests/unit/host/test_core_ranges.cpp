@@ -99,6 +99,7 @@ std::vector<std::string> beside(const std::string& path) {
     if (path == "umts.poll_timer_ms") return {"umts.poll_period_ms=100"};
     if (path == "umts.receiver_window") return {"umts.window=2048"};
     if (path.starts_with("umts.rrc_")) return {"umts.rrc=states"};
+    if (path == "umts.again_ms") return {"umts.feedback=known"};
     if (path == "cells.target_low_db") return {"cells.target_high_db=40"};
     if (path == "cells.target_high_db") return {"cells.target_low_db=-20"};
     if (path == "split_tcp.buffer_kb") return {"split_tcp.connections=1"};

@@ -41,7 +41,7 @@ TEST(Plan, KeepsTheOrderOfSettingsAndHasTheDefaultsOfTheSchema) {
 }
 
 TEST(Plan, SaysWhatIsWrongWhereAndWhatIsValid) {
-    EXPECT_EQ(refusal("{}"), "flows is missing");
+    EXPECT_EQ(refusal("{}"), "flows is missing in the plan");
     EXPECT_EQ(refusal(R"({"flows": [{"kind": "bulk", "from": 0, "to": 0, "seconds": "1"}]})"),
               "flows[0].seconds is \"1\"; valid: a number 0.001..1000000");
     EXPECT_EQ(refusal(R"({"sides": ["10.0.0.1/24"], "flows":

@@ -93,9 +93,9 @@ TEST(HetnetPath, WhatCannotBeIsRefusedWithItsKeyItsValueAndWhatIsValid) {
         EXPECT_NE(text.find(key), std::string::npos) << assignment << ": " << text;
         EXPECT_NE(text.find(valid), std::string::npos) << assignment << ": " << text;
     }
-    EXPECT_NE(
-        refusal({"hetnet.network_timer_s=1", "hetnet.network_chain=1,0"}).find("9, 3 rows of 3"),
-        std::string::npos);
+    EXPECT_NE(refusal({"hetnet.network_timer_s=1", "hetnet.network_chain=1,0"})
+                  .find("9, a transition matrix of 3 rows of 3"),
+              std::string::npos);
     EXPECT_NE(refusal({"hetnet.network_timer_s=1", "hetnet.networks=WLAN,UMTS",
                        "hetnet.network_chain=1,0,0.5,0.4"})
                   .find("whose sum is 1"),

@@ -177,7 +177,7 @@ TEST_F(TracePath, FilesThatAreNoTraceAreRefusedWithSettingFileAndLine) {
              {{"trace.file=" + good, "trace.up_file=" + bad}, "trace.up_file = " + bad},
              {{"trace.file=" + good, "trace.light_file=" + bad}, "trace.light_file = " + bad},
              {{"trace.file=" + good, "trace.light_file=" + good}, "line 1 has one number"},
-             {{"trace.file=" + light, "trace.light_file=" + light}, "has base delays itself"},
+             {{"trace.file=" + light, "trace.light_file=" + light}, "has base delays already"},
              {{"trace.file=" + folder_ + "/gone"}, "cannot be read: No such file"},
              {{"trace.file=" + folder_}, "is no regular file"},
              {{"trace.file=" + file("empty", "")}, "lasts no time"},

@@ -336,7 +336,7 @@ class Recorded(unittest.TestCase):
             ([], "record, replay, import, info"),
             (["record", "--slots", "9..3", self.folder / "x"], "A..B"),
             (["record", "--duration", "-1", self.folder / "x"], "--duration"),
-            (["record", "--duration", "1", "--slots", "1..2", self.folder / "x"], "exclude"),
+            (["record", "--duration", "1", "--slots", "1..2", self.folder / "x"], "one of the two"),
             (["record", "--duration", "80000", self.folder / "x"], "GB"),
             (["record", self.folder / "no" / "x"], "cannot be written"),
         ):

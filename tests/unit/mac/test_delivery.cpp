@@ -81,7 +81,7 @@ TEST(DeliveryTrace, RefusesWhatIsNoTraceByItsLine) {
              {"0 20 1.5\n5 1\n", "in whole ms"},
              {"0 nan\n5 1\n", "valid: a delay"},
              {"0 1e999\n5 1\n", "valid: a delay"},
-             {"0 20\n", "two times of delays"},
+             {"0 20\n", "at least two times"},
              {"0 60001\n9 1\n", "0..60000 ms"},
              {"9 1\n3 1\n", "line 2 is '3 1'"},
              {"0 20 5 4\n9 1\n", "none before the one in front"},
