@@ -74,7 +74,7 @@ class Refusals(unittest.TestCase):
         self.assert_refused("--sysctl", "--time", "ns3", "--sysctl", "net.ipv4.tcp_sack=0")
         self.assert_refused("--tcp", "--time", "ns3", "--tcp", "sack")
         self.assert_refused(
-            "--time ns3 with --mode virtual", "--time", "ns3", "--mode", "virtual", of="validate"
+            "--time is ns3 with --mode virtual", "--time", "ns3", "--mode", "virtual", of="validate"
         )
 
     def test_damaged_segments_are_not_for_ns3(self):
