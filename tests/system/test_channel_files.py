@@ -51,13 +51,13 @@ class Files(TraceCase):
             ("has 0 slots; valid: 1\\.\\.", data("snr_db", lambda v: v[:0])),
             ("32-bit floating-point", data("snr_db", lambda v: v.astype("i4"))),
             ("32-bit floating-point", data("snr_db", lambda v: v.astype("f8"))),
-            ("snr_db of slot 77, bin 5: .*nan", data("snr_db", one(float("nan")))),
-            ("slot 77, bin 5: .*inf", data("snr_db", one(float("inf")))),
+            ("snr_db of slot 77, bin 5 is nan", data("snr_db", one(float("nan")))),
+            ("slot 77, bin 5 is inf", data("snr_db", one(float("inf")))),
             ("slot 77, bin 5 is -61.*; valid: -60..80", data("snr_db", one(-61))),
             ("predicted_snr_db of slot 77", data("predicted_snr_db", one(81))),
             ("predicted_snr_db has 89999 slots", data("predicted_snr_db", lambda v: v[:-1])),
             (
-                "horizon_slots -1",
+                "horizon_slots is -1",
                 lambda f: f["predicted_snr_db"].attrs.__setitem__("horizon_slots", -1),
             ),
             (
@@ -244,7 +244,7 @@ class Files(TraceCase):
             ("cannot be written", ("render", "jakes", "-o", self.file("no/x.h5"))),
             ("--bins", ("export", self.trace, "--mahimahi", x, "--bins", "26")),
             ("--modulation", ("export", self.trace, "--mahimahi", x, "--modulation", "9")),
-            ("--rate 0", ("import", self.trace, "-o", x, "--rate", "0")),
+            ("--rate is 0", ("import", self.trace, "-o", x, "--rate", "0")),
             ("cannot be written", ("plot", self.trace, "-o", self.file("no/x.png"))),
         ):
             with self.subTest(arguments):

@@ -136,7 +136,7 @@ def test_settings_change_while_it_runs_and_others_are_refused():
             ("base", "link: {order: as_completed}", "link.order"),
             ("base", "tun: {mtu: 1400}", "tun.mtu"),
             ("base", "uplink: {kbps: 100}", "uplink.kbps"),
-            ("base", "link: {bins: 26}", "link.bins = 26"),
+            ("base", "link: {bins: 26}", "link.bins is 26"),
             ("base", "link: {binz: 2}", "did you mean link.bins?"),
             ("base", "link: [", "not YAML"),
             ("terminal", "link: {bins: 2}", "link.bins"),

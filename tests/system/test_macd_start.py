@@ -83,7 +83,7 @@ def test_bad_configuration_files():
 
 
 def test_bad_arguments():
-    refused(start(), "role: missing", "base, terminal")
+    refused(start(), "role is missing", "base, terminal")
     refused(start("--set", "role=base", "--set", "link.bins"), "expected key.path=value")
     refused(start("--nonsense"), "--nonsense")
     refused(start("--config"), "--config")
@@ -150,7 +150,7 @@ def test_an_endpoint_in_use():
         s = socket.socket(socket.AF_UNIX)
         s.bind(str(p.run / "base.control"))
         s.listen()
-        refused(p.start(), "endpoints.control", "in use")
+        refused(p.start(), "endpoints.control", "another process listens there")
         s.close()
         listener = subprocess.Popen(
             [
