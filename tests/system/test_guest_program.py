@@ -115,7 +115,7 @@ class Guest(unittest.TestCase):
         bulk = flow("bulk", 0, 1, seconds=1)
         for plan, words in (
             ({"flows": [flow("dance", 0, 1)]}, 'flows[0].kind is "dance"; valid: bulk, '),
-            ({"flows": [], "sysctls": {"net/none": "1"}}, "net/none: No such file"),
+            ({"flows": [], "sysctls": {"net/none": "1"}}, "cannot set net/none to 1: No such file"),
             ({"flows": [], "programs": [{"side": 0, "command": ["false"]}]}, "false: "),
             ({"flows": [], "programs": [{"side": 2, "command": ["true"]}]}, "valid: 0..1"),
         ):

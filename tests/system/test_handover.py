@@ -47,9 +47,9 @@ class Refusals(unittest.TestCase):
             ),
             (
                 ["--link", "hetnet", "--max-dat", "3"],
-                "--max-dat with --link hetnet; valid: with --link umts",
+                "--max-dat is given with --link hetnet; valid: with --link umts",
             ),
-            (["--buffering", "full"], "--buffering with --link ofdm; valid: with --link hetnet"),
+            (["--buffering", "full"], "--buffering is given with --link ofdm; valid: with --link hetnet"),
         ):
             with self.subTest(arguments):
                 code, _, error = openwip("emulate", *arguments)
@@ -61,10 +61,10 @@ class Refusals(unittest.TestCase):
         for settings, said in (
             ({"hetnet.networks": "LTE"}, "hetnet.networks is LTE.*valid: WLAN, UMTS, GPRS"),
             ({"hetnet.network": "LTE"}, "hetnet.network is LTE.*valid: WLAN, UMTS, GPRS"),
-            ({"hetnet.plan": "5@UMTS"}, "hetnet.plan = 5@UMTS.*30s"),
+            ({"hetnet.plan": "5@UMTS"}, "hetnet.plan is 5@UMTS.*30s"),
             (
                 {"hetnet.network_timer_s": 1, "hetnet.network_chain": [1, 0]},
-                "hetnet.network_chain.*9, 3 rows of 3",
+                "hetnet.network_chain.*9, a transition matrix of 3 rows of 3",
             ),
         ):
             scenario = scenario_of({"link.kind": "hetnet"} | settings)

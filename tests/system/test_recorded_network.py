@@ -38,7 +38,7 @@ class Refusals(unittest.TestCase):
         trace = str(TRACES / "mahimahi.trace")
         for arguments, said in (
             (["--link", "trace"], "trace.file|--trace"),
-            (["--trace", trace], "--trace with --link ofdm; valid: with --link trace"),
+            (["--trace", trace], "--trace is given with --link ofdm; valid: with --link trace"),
             (
                 ["--link", "trace", "--trace", trace, "--wired-delay-ms", "5"],
                 "--wired-delay-ms is given with --link trace.*valid: with another --link",

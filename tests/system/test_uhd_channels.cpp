@@ -266,7 +266,7 @@ TEST(Channels, what_is_not_there_is_refused_in_the_words_of_uhd) {
     };
     EXPECT_TRUE(has(refused([&] { radio->set_rx_freq(1e9, 2); }), "RX channel 2 out of range"));
     EXPECT_TRUE(has(receive({0, 2}), "RX channel 2 out of range"));
-    EXPECT_TRUE(has(receive({1, 1}), "channel 1 twice"));
+    EXPECT_TRUE(has(receive({1, 1}), "channel 1 is in a stream twice"));
     uhd::usrp::subdev_spec_t none("A:C"), three("A:A A:B A:A");
     EXPECT_TRUE(has(refused([&] { radio->set_rx_subdev_spec(none); }),
                     "A:C is not a valid rx subdevice specification on mboard 0."));
