@@ -480,7 +480,7 @@ class Observer(unittest.TestCase):
 
     def test_bad_settings_are_one_line_and_exit_code_2(self):
         for setting, words in (
-            ("stations=base=no-such-namespace", "stations: base = no-such-namespace"),
+            ("stations=base=no-such-namespace", "stations: base is no-such-namespace"),
             ("tcp.every_ms=0", "tcp.every_ms"),
             ("nonsense=1", "nonsense"),
             ("user=no-such-user", "no-such-user"),

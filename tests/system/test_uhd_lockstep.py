@@ -161,13 +161,13 @@ class Lockstep(unittest.TestCase):
         good = f"air: {{name: x{os.getpid()}}}\nnodes: {{a: {{}}}}\n"
         for text, parts in (
             ("air: {name: x, sped: 2}\nnodes: {a: {}}", ["air.sped", "unknown key", "speed"]),
-            ("air: {name: x, speed: fast}\nnodes: {a: {}}", ["air.speed", "= fast", "number"]),
-            ("air: {name: x, speed: -1}\nnodes: {a: {}}", ["air.speed", "= -1"]),
+            ("air: {name: x, speed: fast}\nnodes: {a: {}}", ["air.speed", "is fast", "number"]),
+            ("air: {name: x, speed: -1}\nnodes: {a: {}}", ["air.speed", "is -1"]),
             ("air: {name: x, clock: sundial}\nnodes: {a: {}}", ["air.clock", "lockstep"]),
             ("air: {name: ../x}\nnodes: {a: {}}", ["air.name"]),
             ("nodes: {a: {}}", ["air"]),
             ("air: {name: x}\nnodes: {}", ["nodes"]),
-            (good + "paths: [{from: a, to: c}]", ["paths[0].to", "= c", "a"]),
+            (good + "paths: [{from: a, to: c}]", ["paths[0].to", "is c", "a"]),
             (good + "paths: [{from: a, to: a, doppler_hz: 1e9}]", ["doppler_hz", "2000"]),
             ("air: {name: x\nnodes", ["not YAML"]),
             ("\x00\x01\x02", []),
