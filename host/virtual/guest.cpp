@@ -257,8 +257,8 @@ void run_before_or_after(const network& net, const flow::command& c, const resul
         to.tell({{"side", c.side}, {"program", c.words[0]}, {"said", {piece}}});
     });
     if (status != 0) {
-        errno = ECANCELED;
-        fail(c.words[0] + " failed with status " + std::to_string(status));
+        throw bad_input(c.words[0] + " failed with status " +
+                        std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : status));
     }
 }
 

@@ -147,7 +147,7 @@ class Options(unittest.TestCase):
             ),
             (
                 ["--cell-users", "30", "--link", "wlan"],
-                "--cell-users with --link wlan; valid: with --link umts",
+                "--cell-users is given with --link wlan; valid: with --link umts",
             ),
             (
                 ["--cell-users", "30", "--link", "umts"],

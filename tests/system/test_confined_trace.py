@@ -228,7 +228,7 @@ class ConfinedTrace(unittest.TestCase):
                             2,
                             (
                                 f"wip_emulator: {file}: has {slots} slots{kind}; valid: 1.."
-                                f" {valid}, as it is played from memory\n"
+                                f"{valid}, as it is played from memory\n"
                             ),
                         )
                     ),

@@ -84,7 +84,7 @@ def test_bad_configuration_files():
 
 def test_bad_arguments():
     refused(start(), "role is missing", "base, terminal")
-    refused(start("--set", "role=base", "--set", "link.bins"), "expected key.path=value")
+    refused(start("--set", "role=base", "--set", "link.bins"), "valid: KEY=VALUE")
     refused(start("--nonsense"), "--nonsense")
     refused(start("--config"), "--config")
 

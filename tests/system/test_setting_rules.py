@@ -96,6 +96,8 @@ class SettingRules(unittest.TestCase):
                     both = [(table.setting(rule.of, command), of)]
                     both += [(table.setting(rule.needs, command), needs)]
                     values = {s.key: s.kind.read(text) if text else s.default for s, text in both}
+                    if None in values.values():  # not given: the process asks for it
+                        continue
                     with self.assertRaises(BadInput) as refused:
                         rules.check(command, values, text_of)
                     self.assertIn(rule.why, str(refused.exception))

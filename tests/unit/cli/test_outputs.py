@@ -225,7 +225,7 @@ class Planted(unittest.TestCase):
                 BadInput, "way on the way to .* is a symbolic link of user nobody"
             ):
                 refused()
-        with self.assertRaisesRegex(OSError, "a link of user nobody"):
+        with self.assertRaisesRegex(OSError, "a symbolic link of user nobody"):
             outputs.write_into(way, [("base.log", b"a log")])
         self.assertEqual(list(self.secret.iterdir()), [])
 

@@ -162,7 +162,7 @@ class Output(Case):
         self.assertEqual([t.get_text() for t in drawn[1].axes[0].texts], ["no value"])
         evaluated = [report.Evaluated(e, [], report.counts(r), done, [])]
         self.assertIn(
-            "no figure f3 of S1: no run has prediction_nmse\nno figure f4 of S1: no valid run\n",
+            "no figure f3 of S1: no run has prediction_nmse\nno figure f4 of S1: no valid run of these points\n",
             report.markdown(evaluated, {"mode": "full"}),
         )
         self.assertIn("  no figure      f3: no run has prediction_nmse\n", report.screen(evaluated))
