@@ -116,7 +116,10 @@ class Guest(unittest.TestCase):
         for plan, words in (
             ({"flows": [flow("dance", 0, 1)]}, 'flows[0].kind is "dance"; valid: bulk, '),
             ({"flows": [], "sysctls": {"net/none": "1"}}, "cannot set net/none to 1: No such file"),
-            ({"flows": [], "programs": [{"side": 0, "command": ["false"]}]}, "false failed with status 1"),
+            (
+                {"flows": [], "programs": [{"side": 0, "command": ["false"]}]},
+                "false failed with status 1",
+            ),
             ({"flows": [], "programs": [{"side": 2, "command": ["true"]}]}, "valid: 0..1"),
         ):
             self.assertIn(words, result_of(**plan)["failed"])

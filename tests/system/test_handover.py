@@ -49,7 +49,10 @@ class Refusals(unittest.TestCase):
                 ["--link", "hetnet", "--max-dat", "3"],
                 "--max-dat is given with --link hetnet; valid: with --link umts",
             ),
-            (["--buffering", "full"], "--buffering is given with --link ofdm; valid: with --link hetnet"),
+            (
+                ["--buffering", "full"],
+                "--buffering is given with --link ofdm; valid: with --link hetnet",
+            ),
         ):
             with self.subTest(arguments):
                 code, _, error = openwip("emulate", *arguments)

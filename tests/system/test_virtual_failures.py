@@ -140,7 +140,9 @@ class Failures(unittest.TestCase):
                 timeout=120,
                 env=os.environ | {"TMPDIR": folder},
             )
-        self.assertEqual(done.stdout, "traffic: cannot write /result.new: No space left on device\n", done.stderr)
+        self.assertEqual(
+            done.stdout, "traffic: cannot write /result.new: No space left on device\n", done.stderr
+        )
 
     def test_a_plan_has_as_many_files_as_it_is_asked_for(self):
         sizes = [*range(1000, 1300)]

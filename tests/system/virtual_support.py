@@ -82,7 +82,10 @@ def check_full(test, run):
     """A capture or a record that the disk does not hold, be it only the last of it, is none. Nobody
     may read that device: it has no end."""
     nothing = {"kept": lambda *_: {}, "write_record": lambda *_: None}
-    for place, reported in (("CAPTURE", "/dev/full"), ("TELEMETRY", "the telemetry of the run cannot be written")):
+    for place, reported in (
+        ("CAPTURE", "/dev/full"),
+        ("TELEMETRY", "the telemetry of the run cannot be written"),
+    ):
         for link in ("ofdm", "umts"):
             with (
                 test.subTest(f"{place} {link}"),
