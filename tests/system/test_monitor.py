@@ -339,11 +339,11 @@ class Recorded(MonitorTest):
         )
         with mw.Window(self.screen, self.folder, "--name", name, "--record", record) as w:
             w.wait_for(
-                # The goodput, a point a second, is three times what the replay has to show: a killed
-                # window leaves its last seconds behind.
+                # Twelve seconds fill the goodput's window of ten points. A killed window leaves its last
+                # seconds behind, and the replay has to show six points.
                 lambda w: (
                     all(w["views"][v]["lines"] > 5 for v in FED)
-                    and w["views"]["goodput"]["lines"] > 15
+                    and w["views"]["goodput"]["lines"] > 9
                 ),
                 "every view has data",
                 120,
