@@ -45,14 +45,14 @@ inline constexpr int short_sn_modulus = 256;
 inline constexpr int common_grant_head = 12 + most_terminals + 80;
 inline constexpr int full_section_bits = 8 + 15;
 
-// What is written: the section of each terminal, nullptr: it is not served.
+// The grant as it is written: the section of each terminal, nullptr: it is not served.
 struct common_grant_sections {
     std::uint16_t frame_number = 0;
     std::array<const slot_grant*, most_terminals> of{};
 };
 
-// What is read: the grant of each terminal, `addressed` where it is served. Where the edge is not
-// said, first SN is the short one, and the SNs that follow from it are to be moved (move_sns).
+// The grant as it is read: that of each terminal, `addressed` where it is served. Where the edge is
+// not said, first SN is the short one, and the SNs that follow from it are to be moved (move_sns).
 struct common_grant {
     std::uint16_t frame_number = 0;
     std::array<slot_grant, most_terminals> of{};

@@ -47,7 +47,7 @@ public:
                     const fading_channel* beside = nullptr,
                     prediction_mean mean = prediction_mean::unbiased);
 
-    // Of an unbiased prediction.
+    // The largest NMSE that an unbiased prediction can have.
     static double largest_nmse(const fading_config& config);
 
     void predicted_snr(slot s, std::span<float, nof_bins> linear) noexcept override;

@@ -36,7 +36,7 @@ public:
     std::int64_t block() const noexcept { return block_; }  // the last one, -1 before the first
 
     int users() const noexcept { return config_.users; }
-    // Of the last block.
+    // The last block of a user.
     bool lost(int user) const { return lost_[static_cast<std::size_t>(user)] != 0; }
     double sir_db(int user) const { return sir_db_[static_cast<std::size_t>(user)]; }
     double power_dbw(int user) const { return loop_.power_dbw(user); }

@@ -46,7 +46,7 @@ struct grant_due {
     bool fits(std::span<const std::uint8_t, grant_bytes> grant) const noexcept;
 };
 
-// What a control region carries: the grant of a cell with one terminal (types/grant.h) or with
+// The content of a control region: the grant of a cell with one terminal (types/grant.h) or with
 // several (types/common_grant.h), each scrambled in its own way, or on the uplink a feedback form,
 // which can be anything that its CRC lets through.
 enum class control_kind : std::uint8_t { grant, common_grant, feedback };

@@ -37,7 +37,7 @@ public:
 
 class slot_detector {
 public:
-    // Of the frames that this sender sends; on the downlink of a cell with several terminals, of
+    // Detects the frames that this sender sends; on the downlink of a cell with several terminals,
     // those for the terminal `from.terminal`.
     slot_detector(sender from, bool combining);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whose signal it is: that of the base station of a cell, or, on the cell's second carrier, that of
-// one of its terminals. Every sender has pseudo-random sequences of its own (sequence.h), so that a
-// signal on the other carrier, or of another terminal, is never taken for the one that is expected.
+// The sender of a signal: the base station of a cell, or, on the cell's second carrier, one of its
+// terminals. Every sender has pseudo-random sequences of its own (sequence.h),
+// so that a signal on the other carrier, or of another terminal, is never taken for the one that is
+// expected.
 #pragma once
 
 #include <stdexcept>

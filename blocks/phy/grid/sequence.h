@@ -35,7 +35,7 @@ constexpr std::uint64_t pilot_key(sender from, int slot_in_frame) {
 constexpr std::uint64_t control_key(sender from, int slot_in_frame) {
     return sequence_key(2, from, static_cast<std::uint64_t>(slot_in_frame));
 }
-// Of a cell with several terminals (types/common_grant.h).
+// The same in a cell with several terminals (types/common_grant.h).
 constexpr std::uint64_t common_control_key(int cell, int slot_in_frame) {
     return sequence_key(4, cell, static_cast<std::uint64_t>(slot_in_frame));
 }

@@ -59,7 +59,7 @@ struct uplink_receiver_counts {
 
 class uplink_receiver {
 public:
-    // What the bins of the terminal's slot carry (modulation and SN of each unit), or nullptr for
+    // Units in the bins of the terminal's slot (modulation and SN of each unit), or nullptr for
     // nothing. The pointer has to stay valid during the call of process().
     using units_fn = std::function<const slot_grant*(sample start, int slot_in_frame)>;
     using on_slot_fn = std::function<void(const uplink_slot&)>;

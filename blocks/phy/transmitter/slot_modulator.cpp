@@ -24,7 +24,7 @@ namespace wip::phy {
 
 namespace {
 
-// What a bin carries; nothing where k is 0.
+// The frame of a bin; none where k is 0.
 struct bin_frame {
     std::uint8_t k = 0;
     std::uint64_t key = 0;  // of its scrambling

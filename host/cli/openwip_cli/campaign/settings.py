@@ -117,7 +117,7 @@ class Over:
 
     @property
     def named(self) -> dict[str, Any]:
-        """What is set over the files, as the plan of a folder of results has it."""
+        """Settings that replace those of the files, as the plan of a folder of results has it."""
         return self.settings | ({"realisations": self.realisations} if self.realisations else {})
 
 

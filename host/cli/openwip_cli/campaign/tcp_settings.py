@@ -56,7 +56,7 @@ def read(words: Iterable[str]) -> dict[str, Any]:
 
 
 def key_of(name: str) -> str:
-    """What a setting of TCP sets: two names of one setting (rack, sysctl.tcp_recovery) have the
+    """The key that a setting of TCP sets: two names of one setting (rack, sysctl.tcp_recovery) have the
     same key."""
     return str(SETTINGS[name].key) if name in SETTINGS and SETTINGS[name].role == TCP else name
 
@@ -81,7 +81,8 @@ def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
 
 
 def route_metrics(work: dict[str, Any]) -> list[str]:
-    """Of a work whose flows are told their congestion control (`route`) that is not among them. A
+    """The metrics of the route. Flows of a workload with `route` set their congestion control
+    themselves, so it is not among them. A
     namespace may have an unrestricted one only as a sysctl, and any by the route."""
     tcp = work.get("route") or work["tcp"]
     metrics = [] if "route" in work else ["congctl", work["congestion_control"]]
@@ -191,7 +192,7 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
 
 
 def of_route(route: dict[str, Any]) -> dict[str, Any]:
-    """What a route of Linux says, as settings of ns-3."""
+    """The attributes of a Linux route, as settings of ns-3."""
     return {
         name: route[key]
         for name, key in (

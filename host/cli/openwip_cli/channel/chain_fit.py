@@ -50,12 +50,12 @@ def counts(lost: Any) -> dict[str, int]:
 
 
 def _log_likelihood(*of: tuple[int, int]) -> float:
-    """Of the best probability for so many hits of so many draws."""
+    """Log likelihood of the best probability for so many hits of so many draws."""
     return sum(n * math.log(n / total) for hits, total in of for n in (hits, total - hits) if n > 0)
 
 
 def _p_value(likelihoods: float) -> float:
-    """Of a likelihood ratio with one degree of freedom."""
+    """P value of a likelihood ratio with one degree of freedom."""
     return math.erfc(math.sqrt(max(0.0, likelihoods)))
 
 
@@ -150,7 +150,7 @@ def fit(lost: Any) -> dict[str, Any]:
 
 
 def text_of(result: dict[str, Any], file: str) -> str:
-    """What the command prints."""
+    """The text that the command prints."""
 
     def of(p: dict[str, Any]) -> str:
         if p["value"] is None:

@@ -19,7 +19,7 @@ class Asked(NamedTuple):
     pick: tuple[int, ...] = ()
 
     def named(self) -> list[str]:
-        """Of a file of arrays."""
+        """Options that were given and are for a file of arrays."""
         found = [f"--variable {self.variable}"] if self.variable is not None else []
         return [*found, *self.of_a_response()]
 
