@@ -82,8 +82,8 @@ def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
 
 def route_metrics(work: dict[str, Any]) -> list[str]:
     """The metrics of the route. Flows of a workload with `route` set their congestion control
-    themselves, so it is not among them. A
-    namespace may have an unrestricted one only as a sysctl, and any by the route."""
+    themselves, so it is not among them. A namespace may have an unrestricted one only as a sysctl,
+    and any by the route."""
     tcp = work.get("route") or work["tcp"]
     metrics = [] if "route" in work else ["congctl", work["congestion_control"]]
     for name, words in (
