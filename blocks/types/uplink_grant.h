@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a terminal sends in a slot of the uplink: the last 56 bits of a downlink grant in a cell
-// whose uplink is on a radio, where the lists of the grant leave them free.
+// The uplink grant: it says what a terminal sends in a slot of an uplink by radio. It is the last
+// 56 bits of a downlink grant, where the lists of that grant leave them free.
 //
 //   16  SN of the first new frame
-//    9  window edge: distance from that SN back to the oldest SN that the base station still
-//    expects 3  k - 1, the modulation of all bins in use 5  bins in use, 0..25: bin floor(25 i /
-//    bins) for i = 0, 1, ... 3  timing step, two's complement: samples by which the terminal sends
-//    later from then on 2  power step, two's complement, dB n  gamma(1 + retransmissions), which
-//    have the first bins in use; their SNs, ascending:
+//    9  window edge: distance from that SN back to the oldest SN that the base station expects
+//    3  k - 1, the modulation of all bins in use
+//    5  bins in use, 0..25: bin floor(25 i / bins) for i = 0, 1, ...
+//    3  timing step, two's complement: samples by which the terminal sends later from then on
+//    2  power step, two's complement, dB
+//    n  gamma(1 + retransmissions), which have the first bins in use; then their SNs, ascending:
 //       gamma(first SN - SN), then gamma(SN - SN before)
 //    0  zero padding
 //    1  one: an uplink grant is there

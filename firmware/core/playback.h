@@ -41,7 +41,7 @@ struct play_plan {
     bool trigger_out = true;
 };
 
-// What the board has to put out in this tick.
+// Outputs that the board has to make in this tick.
 struct tick_output {
     std::array<std::uint8_t, nof_chips> word{};
     std::uint8_t chips = 0;  // bit k: chip k gets its word

@@ -21,7 +21,7 @@ struct file_set {
     int times = 1;
 };
 
-// What the scale of a Pareto distribution is.
+// Meaning of the scale of a Pareto distribution: its mean, or its least value.
 enum class scale : std::uint8_t { mean, least };
 
 // A member that a kind of flow does not have is 0 or empty.

@@ -24,7 +24,7 @@ public:
     sockets(const plan& p, const flow& f) : plan_(p), flow_(f) {}
 
     int listening(int type) const;
-    // What is accepted sends with the flow's congestion control.
+    // Listens for connections that send with the flow's congestion control.
     int listening_to_send() const;
     // accept_one() accepts a connection; take() takes the data that has arrived on it and throws it
     // away. Both keep its window at the plan's, if there is one.

@@ -71,7 +71,8 @@ private:
     void start();
     void connected();
     void fill();
-    // What has arrived so long after the connection began, and again with the next packet.
+    // Hands the socket the application's packets of the first `after` seconds since `began`, and
+    // comes again with the next packet.
     void arrive(double began, double after);
     void sample();
     void mark();

@@ -33,8 +33,8 @@ private:
     bool section_;
 };
 
-// What the terminal of a common grant knows of first SN and window edge, by what it said of earlier
-// sections: whether a section has to be a full one.
+// The base station's knowledge of the sections that a terminal of a common grant has received, by
+// its answers: whether the next section has to be a full one, with first SN and window edge.
 class section_history {
 public:
     void forget() { *this = {}; }
@@ -52,8 +52,8 @@ public:
         told_ = edge;
         at_ = air;
     }
-    // The edge has to be said: without it the terminal could not place the first SN, or would go on
-    // waiting for what does not come.
+    // Whether the section has to carry the edge: without it the terminal could not place the first
+    // SN, or would go on waiting for frames that do not come.
     bool due(frame_sn next_sn, frame_sn edge, slot air) const {
         return !known_ || next_sn - heard_ >= short_sn_modulus ||
                (moved(edge) && air - at_ >= longest_silence);

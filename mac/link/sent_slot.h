@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the base station's MAC sent in a slot, until it is answered.
+// The record of a slot that the base station's MAC sent, until the terminal answers it.
 #pragma once
 
 #include <array>

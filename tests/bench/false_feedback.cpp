@@ -57,12 +57,12 @@ control_content form_of(const word& w) {
     return form;
 }
 
-// What the CRC of the control region leaves.
+// Remainder of the CRC of the control region; 0: it holds.
 unsigned outer_rest(const word& w) {
     return crc16(form_of(w)) ^ (static_cast<unsigned>(w[30]) << 8 | w[31]);
 }
 
-// What the form's own CRC leaves: the CRC that would be right is that of the same content, packed.
+// Remainder of the form's own CRC; 0: it holds.
 unsigned inner_rest(const word& w) {
     std::uint32_t r = 0x7fff;
     for (int i = 0; i < 225; ++i) {

@@ -10,7 +10,7 @@ MOST_LOST_BY_CODES = 0.01
 
 
 def evaluate_codes(rows, goodput, errors):
-    """What the steps of a feedback form cost."""
+    """The goodput that the steps of a feedback form cost, at the worst point."""
     worst, snr, error = min(
         (p[f"coded_at_{e}"] / p[f"measured_at_{e}"] - 1, p["snr_db"], e)
         for p in goodput

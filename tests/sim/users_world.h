@@ -65,7 +65,7 @@ private:
     void step();
     void fade();
     void pack();
-    // What the user's terminal reads of the grant of the slot; false: nothing.
+    // Reads the grant of the slot as the user's terminal does. False: it reads nothing.
     bool read_grant(std::size_t user, const slot_plan& plan, slot_grant& out);
     slot_report receive(std::size_t user, const slot_plan& plan);
     void check(std::size_t user, const slot_plan& plan, std::uint32_t& taken) const;

@@ -65,7 +65,7 @@ class Pages(Computer, unittest.TestCase):
         self.before = self.state()
 
     def load(self, address):
-        """What the page says at the end."""
+        """The text of the page once it is complete."""
         done = subprocess.run(
             [
                 *("ip", "netns", "exec", LAN, CHROMIUM, "--headless", "--no-sandbox"),

@@ -153,8 +153,8 @@ def truncated(value, count):
 
 
 def common_grant_bits(slot, sections):
-    """Of a cell with several terminals. sections: 8, None or a grant as above; window_edge None: not
-    said."""
+    """The 240 bits of a common grant. sections: one for each of 8 terminals, None or a grant as
+    above; window_edge None: a short section, without it."""
     served = [s for s in sections if s is not None]
     bits = to_bits(slot // 30 % 4096, 12) + [int(s is not None) for s in sections]
     bits += modulations([max([s["bins"][b]["k"] for s in served], default=0) for b in range(25)])

@@ -191,7 +191,7 @@ class UplinkModel(unittest.TestCase):
                 yield r
                 r = r << 1 ^ (polynomial | 1 << width if r >> (width - 1) else 0)
 
-        # What an error at each of the 256 bits, the last one first, leaves of both.
+        # Remainders of both CRCs after an error at each of the 256 bits, the last one first.
         inner = np.array([0] * 16 + list(remainders(15, 0x3ED7, 240)))
         both = inner << 16 | np.array(list(remainders(16, 0x1021, 256)))
         # Both polynomials have an even number of terms, so no odd number of errors passes.

@@ -18,7 +18,7 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 from openwip_cli.channel import opened
 from openwip_cli.errors import BadInput
 
-# Of the occupied subcarriers: 250 below the carrier and 250 above it.
+# Frequencies of the occupied subcarriers: 250 below the carrier and 250 above it.
 HZ = numpy.concatenate([numpy.arange(-250, 0), numpy.arange(1, 251)]) * 1e4
 
 

@@ -19,7 +19,7 @@ from openwip_cli.channel import satellite_pass
 from openwip_cli.errors import BadInput
 
 LIGHT = 299_792_458.0
-# Of the ISS, the example of Wikipedia's page on two-line elements.
+# Elements of the ISS, the example of Wikipedia's page on two-line elements.
 ISS = """ISS (ZARYA)
 1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2927
 2 25544  51.6416 247.4627 0006703 130.5360 325.0288 15.72125391563537

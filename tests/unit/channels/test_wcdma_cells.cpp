@@ -126,7 +126,8 @@ TEST(Fading, OfARayIsRayleigh) {
     }
     const auto n = static_cast<double>(powers.size());
     EXPECT_NEAR(sum / n, 1, 0.02);
-    // Of a complex Gaussian value 2; of N sinusoids in I and in Q 2 - 3/(4 N).
+    // The mean square of the power is 2 for a complex Gaussian value, and 2 - 3/(4 N) for N
+    // sinusoids in I and in Q.
     EXPECT_NEAR(square / n, 2 - 3.0 / 32, 0.05);
     // The distribution of the power is 1 - exp(-x); of 8 sinusoids within 0.01 of it.
     std::ranges::sort(powers);
@@ -137,7 +138,7 @@ TEST(Fading, OfARayIsRayleigh) {
     EXPECT_LT(most, 0.025);
 }
 
-// Of 5 rays the power has the variance 1/5, and its mean is 1.
+// The power of 5 rays has the mean 1 and the variance 1/5.
 TEST(Fading, OfAPathIsTheMeanOfItsRays) {
     constexpr int users = 400;
     jakes_fading f(users, 2, 5, 8, 20, slot_s, block_slots, 9);

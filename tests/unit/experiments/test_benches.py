@@ -59,8 +59,8 @@ class WestwoodEstimate(unittest.TestCase):
 
 
 class TcpInWcdmaCells(unittest.TestCase):
-    """What is sent without errors is 100 kB; with errors a version sends less the higher the Doppler
-    frequency is, but for one."""
+    """Each version sends 100 kB without errors. With errors each but one sends less, the higher the
+    Doppler frequency is."""
 
     def write(self, folder):
         head = "application,congestion_control,method,sack,realisation,run,metric,value"

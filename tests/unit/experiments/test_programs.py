@@ -179,7 +179,7 @@ class Program(unittest.TestCase):
         self.assertEqual(server["visits"], user["visits"])
         self.assertGreaterEqual(server["bytes"], user["bytes"])
         self.assertEqual(server["congestion_control"], "reno")
-        # What was acknowledged in the first millisecond does not count; each SYN does.
+        # Bytes acknowledged in the first millisecond do not count; each SYN does.
         acked = server["since"]["bytes_acked"] - server["visits"]
         self.assertTrue(user["bytes"] / 2 < acked <= server["bytes"], (user, server))
 

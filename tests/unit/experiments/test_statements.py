@@ -138,7 +138,7 @@ class Comparisons(Case):
         half = lambda p, r: (4 if (p["wired_loss"] == 0) == (r == 1) else None)
         self.assertEqual(self.evaluate(falls, half, grid).holds, "not measured")
 
-        # Of a setting that has words, too, those that are numbers.
+        # The setting also has values that are words; the statement is about the numbers.
         of_levels = {
             "kind": "falls",
             "over": "modulation",

@@ -128,7 +128,7 @@ TEST(Arrivals, TheScaleOfTheSizesIsTheirMeanOrTheirLeast) {
             for (const auto& o : pages.next().objects) least = std::min(least, o.bytes / 960);
         return least;
     };
-    // Of a shape of 1.2 with a mean of 10: 10 * 0.2 / 1.2 = 1.67, which is rounded.
+    // A shape of 1.2 and a mean of 10 have the least value 10 * 0.2 / 1.2 = 1.67, which is rounded.
     EXPECT_EQ(smallest(flow_of(R"("kind": "http")")), 2U);
     EXPECT_EQ(smallest(flow_of(R"("kind": "http", "pareto_scale": "least")")), 10U);
     EXPECT_EQ(smallest(flow_of(R"("kind": "http", "object_packets": 1)")), 1U);

@@ -130,7 +130,7 @@ TEST(FeedbackBits, NoChangeOfOneTwoOrThreeBitsIsAForm) {
         }
 }
 
-// Of random words one in 2^15 has the CRC, and 30 of 32 of these a slot of a frame.
+// One random word in 2^15 has the CRC, and 30 of 32 of these name a slot of a frame.
 TEST(FeedbackBits, OfRandomWordsAsManyPassAsTheCrcLets) {
     std::mt19937_64 random(9);
     constexpr int words = 1'000'000;

@@ -164,7 +164,7 @@ def start(begun: bool) -> Iterator[Wrong]:
 
 @check(Name.SURROUNDINGS, "noted")
 def surroundings(noted: Sequence[str]) -> Iterator[Wrong]:
-    """What happened around the cell comes first, since it is the cause of other findings."""
+    """Events around the cell come first, since they are the cause of other findings."""
     for what in noted:
         yield Wrong("surroundings: {what}", what=what)
 

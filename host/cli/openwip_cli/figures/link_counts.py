@@ -22,7 +22,8 @@ def counts_of(message: "Message", *prefixes: str) -> dict[str, Any]:
 
 
 def line_bits(status: MacStatus) -> float:
-    """What the line could have carried since the start, where the link tells its rate."""
+    """Bits that the line could have carried since the start, if the link publishes its rate; else
+    0."""
     rate = status.mobility.mean_rate_bps + status.recorded.mean_rate_bps
     return float(rate * status.slot)
 

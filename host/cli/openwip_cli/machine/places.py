@@ -113,8 +113,8 @@ def own_environment() -> None:
 
 
 def output_of(*argv: str, cwd: pathlib.Path | str | None = None) -> str | None:
-    """What a program writes to its standard output, or to its standard error if that is all; None:
-    it cannot be run or fails."""
+    """The text that a program writes to its standard output, or to its standard error if it writes
+    to that alone. None: the program cannot be run, or fails."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=10, cwd=cwd)
         return done.stdout or done.stderr if done.returncode == 0 else None

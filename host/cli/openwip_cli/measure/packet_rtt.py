@@ -36,7 +36,8 @@ def packets(path: pathlib.Path | str) -> Iterator[tuple[int, bytes]]:
 
 
 def _of_pcapng(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """What a broken file has of its last block is left out, and so are interfaces without IP."""
+    """Time (ns) and IP packet of each record. The last block of a broken file is left out, and so
+    are interfaces without IP."""
     units: list[int | None] = []  # nanoseconds of a unit of time of each interface
     at = 0
     while at + 12 <= len(data):
@@ -59,7 +60,8 @@ def _of_pcapng(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _unit_ns(options: bytes) -> int:
-    """Of if_tsresol, a power of ten; without it time is in microseconds."""
+    """Nanoseconds of an interface's unit of time, by its option if_tsresol, a power of ten. Without
+    the option the unit is a microsecond."""
     at = 0
     while at + 4 <= len(options):
         code, length = struct.unpack_from("<HH", options, at)

@@ -433,7 +433,7 @@ def delays_ms(delays: list[float]) -> dict[str, float]:
 
 
 def kernels_counts(interfaces: Sequence[dict[str, Any]]) -> dict[str, Interface]:
-    """What the interfaces of the kernel sent and received, in the form that
+    """Packets that the interfaces of the kernel sent and received, in the form that
     conservation.sums_of_paths() takes."""
 
     def end(of: Sequence[dict[str, Any]]) -> Interface:
