@@ -96,7 +96,10 @@ class SettingRules(unittest.TestCase):
                     both = [(table.setting(rule.of, command), of)]
                     both += [(table.setting(rule.needs, command), needs)]
                     values = {s.key: s.kind.read(text) if text else s.default for s, text in both}
-                    if None in values.values():  # not given: the process asks for it
+                    if None in values.values():
+                        # A command takes it as not given. That --link trace is refused without
+                        # --trace is tested in test_recorded_network.py.
+                        self.assertEqual((rule.of, rule.needs), ("link.kind", "trace.file"))
                         continue
                     with self.assertRaises(BadInput) as refused:
                         rules.check(command, values, text_of)
