@@ -36,12 +36,14 @@ void check_rules(const settings& s, std::span<const setting_rule> rules) {
         const std::string& needs = s.text(r.needs);
         if (!applies(s.text(r.of), r.is, r.is_not) || applies(needs, r.to_be, r.not_to_be))
             continue;
-        std::string why = "with ";
-        why.append(r.needs).append(" = ").append(needs).append(", ").append(r.why);
+        std::string why = needs.empty() ? "without " : "with ";
+        why.append(r.needs);
+        if (!needs.empty()) why.append(" = ").append(needs);
+        why.append(", ").append(r.why);
         why.append("; valid: ");
         if (*r.valid != '\0' || r.is_not != nullptr) why += joined(r.valid, ", ") + ", or ";
         why += r.to_be != nullptr ? std::string(r.needs) + " = " + joined(r.to_be, " or ")
-                                  : std::string("another ") + r.needs;
+                                  : (needs.empty() ? "a " : "another ") + std::string(r.needs);
         throw s.refuse(r.of, why);
     }
 }

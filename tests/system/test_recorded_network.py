@@ -37,7 +37,10 @@ class Refusals(unittest.TestCase):
     def test_the_command_refuses_what_does_not_fit_with_one_sentence(self):
         trace = str(TRACES / "mahimahi.trace")
         for arguments, said in (
-            (["--link", "trace"], "trace.file|--trace"),
+            (
+                ["--link", "trace"],
+                "--link is trace without --trace, so the link has nothing to play; valid: .*--trace",
+            ),
             (["--trace", trace], "--trace is given with --link ofdm; valid: with --link trace"),
             (
                 ["--link", "trace", "--trace", trace, "--wired-delay-ms", "5"],

@@ -142,7 +142,7 @@ class Files(unittest.TestCase):
             with self.subTest(name), self.assertRaises(BadInput) as refused:
                 losses.read(path)
             self.assertIn(f"{path}: {why}", str(refused.exception))
-        with self.assertRaisesRegex(BadInput, "No such file"):
+        with self.assertRaisesRegex(BadInput, "cannot be read: No such file"):
             losses.read(pathlib.Path(self.folder.name, "missing.txt"))
         with self.assertRaisesRegex(BadInput, "Is a directory"):
             losses.read(pathlib.Path(self.folder.name))

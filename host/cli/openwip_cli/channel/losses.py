@@ -24,7 +24,7 @@ def read(path: pathlib.Path) -> Any:
     except UnicodeDecodeError:
         raise BadInput(f"{path}: it is not text; valid: text, CSV or .npy of 0 and 1") from None
     except OSError as e:
-        raise BadInput(f"{path}: {e.strerror or e}") from None
+        raise BadInput(f"{path}: cannot be read: {e.strerror or e}") from None
     except ValueError as e:
         raise BadInput(f"{path}: {e}; valid: {VALID}") from None
     rows = [

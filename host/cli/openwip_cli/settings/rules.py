@@ -35,19 +35,17 @@ class Rule:
         )
 
     def refusal(self, of: str, needs: str, name: Callable[[str], str], equals: str) -> str:
-        """The error of these values, and the valid ones. `name`: the name of a setting, as the user
-        knows it; `equals`: the text between it and a value."""
+        """The error of these values, and the valid ones, from "with" or "without" on. `name`: the
+        name of a setting, as the user knows it; `equals`: the text between it and a value."""
         other = name(self.needs)
         instead = (
-            f"another {other}"
+            f"{'another' if needs else 'a'} {other}"
             if self.to_be is None
             else f"{other}{equals}{' or '.join(v or 'nothing' for v in self.to_be)}"
         )
         valid = "".join(f"{v or 'nothing'}, " for v in self.valid)
-        return (
-            f"{other}{equals}{shown(needs)}, {self.why}; valid:"
-            f" {f'{valid}or ' if valid else ''}{instead}"
-        )
+        beside = f"with {other}{equals}{shown(needs)}" if needs else f"without {other}"
+        return f"{beside}, {self.why}; valid: {f'{valid}or ' if valid else ''}{instead}"
 
 
 def _applies(value: str, to: Values, not_to: Values) -> bool:
@@ -131,8 +129,10 @@ def check(command: str, values: Mapping[str, Any], text_of: Callable[[Any], str]
     flags = {s.key: s.flag or s.key for s in table.settings_of(command)}
     for rule in _of_command(command):
         of, needs = values.get(rule.of), values.get(rule.needs)
+        if needs is None and rule.needs in values and "" in (rule.not_to_be or ()):
+            needs = ""  # the rule is about a setting that has to be given
         if of is None or needs is None:
             continue
         if rule.is_broken(text_of(of), text_of(needs)):
             what = rule.refusal(text_of(of), text_of(needs), flags.__getitem__, " ")
-            raise BadInput(f"{flags[rule.of]} is {shown(text_of(of))} with {what}")
+            raise BadInput(f"{flags[rule.of]} is {shown(text_of(of))} {what}")
