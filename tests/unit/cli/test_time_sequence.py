@@ -207,7 +207,10 @@ class Plot(unittest.TestCase):
         empty = self.folder / "empty.pcap"
         empty.write_bytes(Capture().pcap())
         for words, why in (
-            ([self.folder / "none", "-o", out], "No such file or directory; valid: a file"),
+            (
+                [self.folder / "none", "-o", out],
+                "cannot be read: No such file or directory; valid: a capture that can",
+            ),
             ([self.folder / "x.txt", "-o", out], "is neither pcapng nor a pcap file with nano"),
             ([empty, "-o", out], "has no data of TCP over IPv4; valid: one that has"),
             ([self.capture, "-o", out, "--connection", 2], "--connection is 2, .* valid: 1..1"),

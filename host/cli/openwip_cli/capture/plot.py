@@ -111,7 +111,9 @@ def connection_of(path: str, number: int) -> tuple[packet_rtt.Flow, time_sequenc
     try:
         found = list(time_sequence.all_of_capture(path).items())
     except OSError as e:
-        raise BadInput(f"capture {path} cannot be read: {e.strerror}; valid: a capture that can") from None
+        raise BadInput(
+            f"capture {path} cannot be read: {e.strerror}; valid: a capture that can"
+        ) from None
     except ValueError as e:
         raise BadInput(f"capture {path}: {e}; valid: a capture of OpenWIP") from None
     if not found:
