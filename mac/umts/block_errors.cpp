@@ -30,8 +30,8 @@ void block_error_config::check() const {
     check_range("probability of a further loss (p22)", p22, setting::umts_error_p22);
     if (model == error_model::chain3)
         require(first_error_of(*this) <= 1, "rate of lost blocks", rate,
-                "at most " + text_of((1 - p22 + p12) / (2 - 2 * p22 + p12)) + " with p12 = " +
-                    text_of(p12) + " and p22 = " + text_of(p22));
+                "at most " + text_of((1 - p22 + p12) / (2 - 2 * p22 + p12)) +
+                    " with p12 = " + text_of(p12) + " and p22 = " + text_of(p22));
 }
 
 block_chain chain_of(const block_error_config& c) {
