@@ -429,6 +429,10 @@ class Environment(unittest.TestCase):
     def test_ctrl_c_ends_it_at_any_moment_without_a_traceback(self):
         """Ctrl-C comes from the first moment on. `telemetry` without a cell would end by itself, so
         the test covers its start."""
+        # A shell starts what it puts in the background with Ctrl-C ignored, and every program below
+        # inherits that. With a handler here, the programs start with the default again.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         seen = set()
         for n in range(40):
             process = subprocess.Popen(
