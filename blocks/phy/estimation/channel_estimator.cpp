@@ -226,7 +226,7 @@ void channel_estimator::estimate(const side& s, int spread, float snr,
     apply(s, spread, snr);
     const auto& basis = bases_[static_cast<std::size_t>(spread)];
     basis.expand<2>(re_.data(), im_.data(), basis.order(), {&out.middle, &out.slope});
-    const float snr_db = 10 * std::log10(snr);
+    const float snr_db = decibels(snr);
     const int step = std::min(static_cast<int>(snr_db), nof_snrs - 2);
     const float part = std::min(snr_db - static_cast<float>(step), 1.F);
     const quality* q =

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "phy/math/lane_sum.h"
+#include "phy/math/turn.h"
 #include "types/grid.h"
 #include "types/multiply_add.h"
 
@@ -198,7 +199,7 @@ std::complex<float> fading_components<Count, Depth>::growth(const row& points_re
     if (!(known > least_known)) return 1;
     const std::complex<float> factor = 1.F + towards / known;
     const float level = 0.5F * std::log(std::norm(factor)) * known / (known + known_of_level);
-    return std::polar(std::exp(level), std::arg(factor));
+    return std::polar(std::exp(level), angle_of(factor));
 }
 
 template <std::size_t Count, std::size_t Depth>

@@ -96,7 +96,7 @@ std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> cha
 }
 
 db reported_snr(float ratio) noexcept {
-    return db(10 * std::log10(std::min(std::max(ratio, 1e-2F), 1e6F)));
+    return db(decibels(std::min(std::max(ratio, 1e-2F), 1e6F)));
 }
 
 slot_estimator::slot_estimator(sender from, control_kind kind, int terminal)

@@ -105,7 +105,7 @@ acquisition::candidate acquisition::best_prefix() noexcept {
     }
     best.metric = static_cast<double>(std::abs(best_sum)) /
                   (energy_ * length * symbols_per_slot / slot_samples);
-    best.cfo_hz = static_cast<double>(std::arg(best_sum)) / two_pi * spacing_hz;
+    best.cfo_hz = double{angle_of(best_sum)} / two_pi * spacing_hz;
     return best;
 }
 
@@ -157,8 +157,7 @@ std::optional<acquired> acquisition::resolve(const candidate& c, const cf32* end
         static_cast<float>(std::log(100 * sets * static_cast<double>(search_.hypotheses()))));
     if (match.tag < 0) return std::nullopt;
     // A signal d samples later than assumed turns by -2 pi 10 d / 768 from pilot to pilot.
-    const double delay =
-        -static_cast<double>(std::arg(match.sum)) * fft_size / (two_pi * pilot_distance);
+    const double delay = -double{angle_of(match.sum)} * fft_size / (two_pi * pilot_distance);
     acquired found;
     found.cell = match.cell;
     found.slot_in_frame = match.slot_in_frame;
