@@ -37,7 +37,7 @@ def nmse(report: Report) -> float:
 def prediction_and_horizon(draw: random.Random) -> Sheet:
     speed = draw.choice([24, 26, 28, 30, 32, 34, 36])
 
-    def moving(factor: int, delay_ms: int, **more: Any) -> Mapping[str, Any]:
+    def moving(factor: int, delay_ms: int, **more: Any) -> dict[str, Any]:
         return {
             "channel.speed_kmh": factor * speed,
             "link.retransmission_delay_ms": delay_ms,

@@ -68,8 +68,10 @@ class Latest:
 
 
 def samples_of(put: Put, source: str, topic: str, t: Telemetry) -> None:
-    """All samples of one message."""
-    message = key_figures.message_of(t, topic) if topic != "event" else None
+    """All samples of one message; an event has none."""
+    if topic == "event":
+        return
+    message = key_figures.message_of(t, topic)
     for figure in key_figures.every().values():
         if figure.metric and figure.topic == topic:
             for labels, value in figure.readings(message):
