@@ -4,8 +4,10 @@
 find_path(Liquid_INCLUDE_DIR liquid/liquid.h)
 find_library(Liquid_LIBRARY liquid)
 if(Liquid_INCLUDE_DIR)
-  file(STRINGS ${Liquid_INCLUDE_DIR}/liquid/liquid.h line REGEX "define LIQUID_VERSION ")
-  string(REGEX REPLACE ".*\"(.*)\".*" "\\1" Liquid_VERSION "${line}")
+  # The version is one string up to 1.6, and three numbers from 1.7 on.
+  file(STRINGS ${Liquid_INCLUDE_DIR}/liquid/liquid.h lines REGEX "define LIQUID_VERSION(_MAJOR|_MINOR|_PATCH)? +[\"0-9]")
+  string(REGEX MATCHALL "[0-9]+" numbers "${lines}")
+  list(JOIN numbers . Liquid_VERSION)
 endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(Liquid REQUIRED_VARS Liquid_LIBRARY Liquid_INCLUDE_DIR VERSION_VAR Liquid_VERSION)

@@ -29,6 +29,7 @@ features() {
     [ -x virtual-time/linux ] || say "virtual time (--time virtual)|$("$top/host/virtual/build-kernel" --check 2>/dev/null && say ./openwip setup --virtual-time || say 'a computer with an x86-64 processor')"
     ${OPENWIP_PYTHON:-/usr/bin/python3} -I -c 'import nbclient, ipykernel' 2>/dev/null || say 'notebooks|./openwip setup --notebooks'
     [ -x campaigns/bin/snakemake ] || say 'campaigns on other machines (Snakemake)|./openwip setup test, with network and Python 3.11 or later'
+    ${OPENWIP_PYTHON:-/usr/bin/python3} -I -B -c 'import sys; sys.path.insert(0, sys.argv[1]); from openwip_cli.ratings import browser; sys.exit(browser.find() is None)' "$top/host/cli" 2>/dev/null || say 'pages in a browser|sudo apt-get install chromium (Ubuntu: Google Chrome from its maker)'
     [ -x sigmf/bin/sigmf_validate ] || say 'the SigMF validator|./openwip setup test, with network'
     [ "$(id -u)" -eq 0 ] || say 'cells and namespaces, which need root|sudo ./openwip test'
     [ ! -s openwip-left-out ] || sed 's/^openwip \(.*\) (\(.*\))$/openwip \1|packages: \2/' openwip-left-out | grep -v '^openwip ns3|'

@@ -17,10 +17,6 @@ RATE, CARRIER = 7.68e6, 1.8e9
 SHORT, TIMES = 2000, 300
 
 
-def arguments_of(text):
-    return dict(part.split("=", 1) for part in text.split(","))
-
-
 # --- UHD's Python API ---
 
 
@@ -76,7 +72,8 @@ def soapy(args):
         SOAPY_SDR_TX,
     )
 
-    radio = SoapySDR.Device({"driver": "uhd"} | arguments_of(args))
+    # With Python 3.13, SoapySDR 0.8.1 takes the values of a dictionary for empty ones.
+    radio = SoapySDR.Device(f"driver=uhd,{args}")
     for way, gain in (
         (SOAPY_SDR_RX, 20),
         (SOAPY_SDR_TX, radio.getGainRange(SOAPY_SDR_TX, 0).maximum() / 2),
