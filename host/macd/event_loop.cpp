@@ -339,7 +339,7 @@ void event_loop::slot_done(slot now) {
         if (events) events_.compare(mac, now);
         if (status) telemetry_.publish(topic::status, now);
     }
-    telemetry_.listen();
+    telemetry_.on_slot();
     if (!telemetry_.wanted(topic::event)) events_.forget();
 }
 
