@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "schema/kept_message.h"
 #include "types/require.h"
 
 namespace wip {
@@ -139,31 +140,32 @@ bool slot_link::receive_one() {
     const bool got = link_->receive(in);
     for (; link_->malformed_messages > 0; --link_->malformed_messages) ++malformed_;
     if (!got) return false;
-    if (!in_.ParseFromArray(in.data(), static_cast<int>(in.size()))) {
+    using message = openwip::slot_link::ToFlowgraph;
+    if (!parse_kept(in_, &message::mutable_plan, message::kPlanFieldNumber, in)) {
         ++malformed_;
         return true;
     }
     switch (in_.what_case()) {
-        case openwip::slot_link::ToFlowgraph::kHello:
+        case message::kHello:
             if (in_.hello().version() != version)
                 end("macd at " + config_.endpoint + " speaks slot link version " +
                     std::to_string(in_.hello().version()) + ", this flowgraph " +
                     std::to_string(version));
             break;
-        case openwip::slot_link::ToFlowgraph::kPlan:
+        case message::kPlan:
             if (requested_ && in_.plan().air() == requested_air_)
                 planned_ = true;
             else if (in_.plan().air() > abandoned_)
                 ++unexpected_;
             break;
-        case openwip::slot_link::ToFlowgraph::kReceiver:
+        case message::kReceiver:
             settings_ = in_.receiver();  // macd says all that was ever changed
             settings_came_ = true;
             break;
-        case openwip::slot_link::ToFlowgraph::kStop:
+        case message::kStop:
             end("macd asks to stop: " + (in_.stop().empty() ? "no reason given" : in_.stop()));
             break;
-        case openwip::slot_link::ToFlowgraph::kDetail:
+        case message::kDetail:
             detail_every_ = in_.detail().every();
             break;
         default:

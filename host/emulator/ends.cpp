@@ -54,7 +54,7 @@ void publish_status(host::telemetry_port& out, host::status_events& events, slot
 
 void publish_status(station_sockets& e, slot k, const std::function<void(MacStatus&)>& fill) {
     publish_status(e.telemetry, e.events, k, fill);
-    e.telemetry.listen();
+    e.telemetry.on_slot();
     if (!e.events.wanted()) e.events.forget();
 }
 

@@ -155,14 +155,14 @@ void base_station::answer_requests() {
 
 void base_station::plan_and_send(slot air) {
     packets_.set_now(sample_time());
-    const slot_plan plan = mac_.plan(air);
+    mac_.plan(air, plan_);
     planned_ = air;
     planned_any_ = true;
-    last_grant_ = plan.grant;
-    send_plan(plan);
+    last_grant_ = plan_.grant;
+    send_plan(plan_);
     publish_settled();
     if (port_->telemetry().due(topic::frames, air))
-        frames_.add(plan, plan_message_.plan().grant(), mac_.record(air), packets_.journal());
+        frames_.add(plan_, plan_message_.plan().grant(), mac_.record(air), packets_.journal());
     frames_.slot_done(air);
     ip_.slot_done(air);
     packets_.slot_done(air);

@@ -123,6 +123,7 @@ private:
     openwip::uplink::Uplink uplink_message_;
     openwip::slot_link::ToFlowgraph plan_message_;
     slot_feedback feedback_in_;
+    slot_plan plan_;
 };
 
 }  // namespace wip::host

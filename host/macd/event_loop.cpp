@@ -8,6 +8,7 @@
 
 #include "peer/endpoint.h"
 #include "runtime/process.h"
+#include "schema/kept_message.h"
 #include "station/link_settings.h"
 
 namespace wip::host {
@@ -180,7 +181,7 @@ void event_loop::on_slot_link() {
         const bool got = slot_link_->receive(in);
         send_hellos();
         if (!got) break;
-        if (!from_flowgraph_.ParseFromArray(in.data(), static_cast<int>(in.size()))) {
+        if (!read_from_flowgraph(in)) {
             malformed("slot link", "not a ToMacd message");
             continue;
         }
@@ -205,6 +206,16 @@ void event_loop::on_slot_link() {
     if (!end_.reached()) station_->caught_up();
     for (; slot_link_->malformed_messages > 0; --slot_link_->malformed_messages)
         malformed("slot link", "what is no message of this link");
+}
+
+// Into from_flowgraph_; the message of every slot, which is the role's, takes the last one's
+// memory.
+bool event_loop::read_from_flowgraph(std::span<const std::uint8_t> in) {
+    using message = openwip::slot_link::ToMacd;
+    if (config_.role == station_role_kind::base)
+        return parse_kept(from_flowgraph_, &message::mutable_request, message::kRequestFieldNumber,
+                          in);
+    return parse_kept(from_flowgraph_, &message::mutable_report, message::kReportFieldNumber, in);
 }
 
 void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
@@ -328,7 +339,7 @@ void event_loop::slot_done(slot now) {
         if (events) events_.compare(mac, now);
         if (status) telemetry_.publish(topic::status, now);
     }
-    telemetry_.listen();
+    telemetry_.on_slot();
     if (!telemetry_.wanted(topic::event)) events_.forget();
 }
 

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 #include <zmq.hpp>
@@ -51,6 +52,7 @@ private:
     void turn();  // one wake-up
     bool wait();  // until something has come. False: nothing was waited for
     void on_slot_link();
+    bool read_from_flowgraph(std::span<const std::uint8_t> in);
     void on_hello(const openwip::slot_link::Hello& hello);
     void on_uplink();
     void on_control();

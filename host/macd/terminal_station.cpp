@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "macd/slot_codec.h"
 #include "station/mac_status.h"
@@ -104,12 +105,21 @@ void terminal_station::on_report(const openwip::slot_link::SlotReport& report) {
     port_->slot_done(now_);
 }
 
-void terminal_station::send_uplink(const slot_feedback& feedback) {
+// Clear() deletes the feedback, which comes again in the next slot: its memory is kept.
+void terminal_station::clear_message() {
+    if (message_.has_feedback()) feedback_.reset(message_.release_feedback());
     message_.Clear();
+}
+
+void terminal_station::send_uplink(const slot_feedback& feedback) {
+    clear_message();
     message_.set_now(now_.value);
     message_.set_locked(report_in_.locked);
-    if (report_in_.locked && !uplink_.feedback_lost())
-        write_feedback(feedback, *message_.mutable_feedback());
+    if (report_in_.locked && !uplink_.feedback_lost()) {
+        if (!feedback_) feedback_ = std::make_unique<openwip::uplink::Feedback>();
+        write_feedback(feedback, *feedback_);
+        message_.set_allocated_feedback(feedback_.release());
+    }
     packets_bytes sent;
     for (const auto& p : uplink_.on_slot(now_)) {
         auto& out = *message_.add_packets();
@@ -288,7 +298,7 @@ void terminal_station::reconfigure(config::settings& next,
 }
 
 void terminal_station::say_goodbye(const stop_reason& why) {
-    message_.Clear();
+    clear_message();
     message_.set_now(now_.value);
     message_.set_stop(why.words);
     message_.set_cause(why.cause);

@@ -5,6 +5,8 @@
 // goes to the base station with the clock, the feedback and the packets whose last bit was sent.
 #pragma once
 
+#include <memory>
+
 #include "link/terminal_mac.h"
 #include "macd/macd_config.h"
 #include "macd/receiver_control.h"
@@ -37,6 +39,7 @@ public:
     void say_goodbye(const stop_reason& why) override;
 
 private:
+    void clear_message();
     void send_uplink(const slot_feedback& feedback);
     void follow_snr();
     void publish(const openwip::slot_link::SlotReport& report);
@@ -72,6 +75,7 @@ private:
     slot_report report_in_;
     openwip::slot_link::ToFlowgraph request_;
     openwip::uplink::Uplink message_;
+    std::unique_ptr<openwip::uplink::Feedback> feedback_;  // while it is not part of message_
 };
 
 }  // namespace wip::host

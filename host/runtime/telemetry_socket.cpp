@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t largest_subscription = 4096;
 // Taken in one slot at most: a flood of subscriptions must not keep the slots waiting.
 constexpr int batch = 16;
+// ZeroMQ makes a system call to say that there is no subscription: not in every slot.
+constexpr int slots_between_listens = 15;
 // A message waits no longer for others to go with, nor for more of them. Those that hold the
 // records of several slots have waited: they go with the slot that they are published in.
 constexpr std::int64_t longest_wait_ns = 10'000'000;
@@ -56,9 +58,22 @@ void telemetry_socket::flush() {
     go_ = false;
 }
 
-void telemetry_socket::listen() {
+void telemetry_socket::on_slot() {
+    if (slots_until_listen_-- > 0) {
+        send_waiting();
+        return;
+    }
+    slots_until_listen_ = slots_between_listens - 1;
+    listen();
+}
+
+void telemetry_socket::send_waiting() {
     if (go_ || (!waiting_.empty() && os::monotonic_ns() - waiting_since_ns_ >= longest_wait_ns))
         flush();
+}
+
+void telemetry_socket::listen() {
+    send_waiting();
     zmq::message_t in;
     for (int i = 0; i < batch && socket_.recv(in, zmq::recv_flags::dontwait); ++i) {
         if (!in.more()) {

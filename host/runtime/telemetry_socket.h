@@ -34,8 +34,10 @@ public:
     telemetry_socket(const telemetry_socket&) = delete;
     telemetry_socket& operator=(const telemetry_socket&) = delete;
 
-    // Called once in each slot: takes in the subscriptions since the last call, and sends messages
-    // that have waited.
+    // Called once in each slot: sends messages that have waited, and in the first and every 15th
+    // call after it listens.
+    void on_slot();
+    // Takes in the subscriptions since the last call, and sends messages that have waited.
     void listen();
     // Sends what waits, now.
     void flush();
@@ -56,6 +58,7 @@ public:
 private:
     static constexpr std::size_t index(topic t) { return static_cast<std::size_t>(t); }
     void take(const zmq::message_t& subscription);
+    void send_waiting();
 
     struct waiting {
         topic name;
@@ -69,7 +72,8 @@ private:
     std::array<openwip::telemetry::Telemetry, nof_topics> messages_;
     std::vector<waiting> waiting_;
     std::int64_t waiting_since_ns_ = 0;
-    bool go_ = false;  // with the next listen()
+    bool go_ = false;  // with the next on_slot() or listen()
+    int slots_until_listen_ = 0;
     std::uint64_t malformed_messages_ = 0;
 };
 

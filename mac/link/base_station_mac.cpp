@@ -490,11 +490,15 @@ void base_station_mac::state::take_view() {
 }
 
 slot_plan base_station_mac::plan(slot air) {
+    slot_plan out;
+    plan(air, out);
+    return out;
+}
+
+void base_station_mac::plan(slot air, slot_plan& out) {
     state_->advance(air);
     state_->choose_bins(air);
-    slot_plan plan;
-    state_->make_plan(air, plan);
-    return plan;
+    state_->make_plan(air, out);
 }
 
 void base_station_mac::plan(slot air, std::uint32_t bins, slot_plan& out) {

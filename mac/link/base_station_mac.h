@@ -54,9 +54,11 @@ public:
     // for a slot that is resolved already, or was not planned.
     void on_not_sent(slot air);
     slot_plan plan(slot air);
+    // The same into `out`. The plan takes the place of what `out` held, whose buffers are used
+    // again, as in the other calls with `out`.
+    void plan(slot air, slot_plan& out);
     // Uses every bin of the set (bit b: bin b) that it has something for; `bins` and `allocation`
-    // of the configuration do not matter. The plan takes the place of what `out` held, whose
-    // buffers are used again.
+    // of the configuration do not matter.
     void plan(slot air, std::uint32_t bins, slot_plan& out);
     // The same in that much of a grant: plan.grant is `addressed` where a section has something to
     // say.

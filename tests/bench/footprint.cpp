@@ -115,7 +115,7 @@ public:
         if (of_terminal_)
             base_.on_feedback(terminal_.on_slot(report_));
         else
-            plan_ = base_.plan(wip::slot(next_++));
+            plan();
     }
 
 private:
@@ -125,8 +125,10 @@ private:
         c.modulation = 8;
         return c;
     }
+    // Into the buffers of the last plan, as macd does.
+    void plan() { base_.plan(wip::slot(next_++), plan_); }
     void plan_and_receive() {
-        plan_ = base_.plan(wip::slot(next_++));
+        plan();
         receive();
     }
     void feed_back() {
@@ -142,7 +144,7 @@ private:
             if (plan_.grant.bins[b].bits_per_symbol == 0) continue;
             state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
             report_.outcome[b] = (state_ >> 40) % 5 == 0 ? frame_outcome::bad : frame_outcome::good;
-            report_.payload[b] = std::move(plan_.payload[b]);
+            report_.payload[b] = plan_.payload[b];
         }
         report_.predicted_snr_db.fill(30.0F);
     }

@@ -196,6 +196,26 @@ TEST_F(publisher_and_readers, what_holds_several_slots_goes_with_the_next_call) 
     EXPECT_EQ(name, "frames");
 }
 
+TEST_F(publisher_and_readers, a_slot_sends_what_waits_and_every_15th_takes_subscriptions) {
+    out.on_slot();  // the first one listens, and nobody is there
+    auto r = reader("frames");
+    // Long enough for ZeroMQ's thread: the subscription is at the socket, which is not asked.
+    std::this_thread::sleep_for(300ms);
+    for (int i = 1; i < 15; ++i) {
+        out.on_slot();
+        EXPECT_FALSE(out.wanted(topic::frames)) << i;
+    }
+    ASSERT_TRUE(eventually([&] {
+        out.on_slot();
+        return out.wanted(topic::frames);
+    }));
+    out.on_slot();
+    out.publish(topic::frames, slot(15));
+    out.on_slot();
+    ASSERT_TRUE(take(r, name, got, true));
+    EXPECT_EQ(name, "frames");
+}
+
 TEST_F(publisher_and_readers, the_last_messages_go_out_with_the_publisher) {
     const std::string other = endpoint + "2";
     auto last = std::make_unique<telemetry_socket>(context, other, 10, "key");
