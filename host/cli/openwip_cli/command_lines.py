@@ -50,7 +50,8 @@ BESIDE = {
     "bench": ("slot-path",),
 }
 NEEDED = {"station": ("base", "terminal")}
-WITH_A_COMMAND = ("exec", "bench slot-path")  # behind "--" is what another program takes
+# commands after whose "--" the command line of another program follows
+WITH_A_COMMAND = ("exec", "bench slot-path")
 # ctest's own options (3.22 to 3.31), by how many values they take.
 OF_CTEST = {
     0: (

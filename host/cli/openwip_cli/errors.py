@@ -12,7 +12,8 @@ from typing import Any
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # end a command in order
 
 VALID, INVALID, BAD_INPUT, DIED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
-EXHAUSTED = 75  # of one run: the machine had no more of something (EX_TEMPFAIL of sysexits.h)
+# exit code of one run: the machine ran out of a resource (EX_TEMPFAIL of sysexits.h)
+EXHAUSTED = 75
 
 # Errors that say that this machine has no more of a resource. Any other unexpected one is a fault
 # of the program.
@@ -28,7 +29,7 @@ USED_UP = (
 )
 
 
-LONGEST_LINE = 2000  # characters of a message, whose quoted values are shown() already
+LONGEST_LINE = 2000  # characters of a message; quoted values have been shortened by shown()
 LONGEST_SHOWN = 100
 
 
@@ -84,7 +85,7 @@ def how_ended(code: int) -> str:
     return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
 
 
-# as compilers, iperf3 and others mark what is no error
+# The marks of compilers, iperf3 and others for lines that are no errors.
 LABELLED = re.compile(r"(\S+: )?(warning|note|info|debug): ", re.IGNORECASE)
 
 

@@ -29,8 +29,8 @@ from .metrics import Results, label, of_part
 from .report import Drawn
 from .settings import SETTINGS
 
-Values: TypeAlias = tuple[Any, ...]  # of settings
-Panel: TypeAlias = tuple[Axes, dict[str, Any], str]  # its settings, its title
+Values: TypeAlias = tuple[Any, ...]  # the values of some settings
+Panel: TypeAlias = tuple[Axes, dict[str, Any], str]  # axes, settings, title
 COLOURS = (
     "#0072B2",
     "#D55E00",
@@ -43,7 +43,7 @@ COLOURS = (
     "#882255",
 )
 MARKERS = "osD^vPX<>"
-# a legend where nothing is drawn
+# Places a legend below the axes, where nothing is drawn.
 BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22)}
 QAM: dict[int | str, str] = {"adaptive": "adaptive"} | dict(enumerate(MODULATIONS))
 WORDS = {
@@ -116,9 +116,9 @@ def axes_of(
 
 def add_legend(panels: list[Panel], **how: Any) -> None:
     """The legend: each series of any panel, in the last of the axes with most."""
-    of = {a: a.get_legend_handles_labels() for a, _, _ in panels}
-    series = {text: drawn for each in of.values() for drawn, text in zip(*each)}.values()
-    max(reversed(of), key=lambda a: len(of[a][1])).legend(
+    legends = {a: a.get_legend_handles_labels() for a, _, _ in panels}
+    series = {text: drawn for each in legends.values() for drawn, text in zip(*each)}.values()
+    max(reversed(legends), key=lambda a: len(legends[a][1])).legend(
         handles=list(series), fontsize=8, title_fontsize=8, **how
     )
 
@@ -200,7 +200,7 @@ def lines(results: Results, spec: dict[str, Any]) -> Figure:
         {p[x] for p in results.planned_where(**spec.get("where", {}))},
         key=lambda v: (isinstance(v, str), v),
     )
-    words = isinstance(order[-1], str)  # as on an axis of categories
+    words = isinstance(order[-1], str)  # texts are drawn on an axis of categories
     for a, where, title in panels:
         for i, values in numbered(results, names, where, spec.get("where", {})):
             points = having(
@@ -480,7 +480,8 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
     everything = results
     for spec in everything.experiment.tree["figures"]:
         results = everything.averaged(as_list(spec.get("averaged")))
-        number = spec.get("number", "")  # of the text; one's own has none
+        # the figure's number in the literature; a user's own figure has none
+        number = spec.get("number", "")
         png = folder / f"{spec['name']}.png"
         try:
             if not (shown := results.where(**spec.get("where", {}))):
@@ -495,7 +496,7 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
                 raise LookupError(f"no run has {spec['metric']}")
             fig = KINDS[spec["kind"]](results, spec)
         except LookupError as e:
-            png.unlink(missing_ok=True)  # a former figure would be taken for this one
+            png.unlink(missing_ok=True)  # an old file would be taken for this figure
             done.append((spec["name"], number, str(e)))
             continue
         experiment = results.experiment
@@ -511,7 +512,8 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
             wrap=True,
         )
         if spec["kind"] == "surface":  # tight_layout cannot place three-dimensional axes
-            fig.subplots_adjust(top=0.82)  # a title of two lines, and that of the picture
+            # room for a title of two lines and the figure's own title
+            fig.subplots_adjust(top=0.82)
         else:
             fig.tight_layout()
         try:

@@ -89,7 +89,7 @@ class Grid:
             raise BadInput(f"{whose} is {chosen!r}; valid: a mapping of settings of the grid")
         for name, value in chosen.items():
             there = self.values.get(name, [])
-            # which may be one that no kernel has: not measured
+            # The value may be one that no kernel has; it is then not measured.
             if not there and not str(name).startswith("sysctl."):
                 raise BadInput(
                     f"{whose}: {name} is {value!r}; valid: settings of the grid,"

@@ -19,7 +19,7 @@ from .settings import START_S, VIRTUAL
 from .tcp_settings import route_batches, route_metrics, sysctls_of, with_windows
 
 TOOL = "traffic program in virtual time"
-MOST_KB = 2000  # of flows in all, of which each segment's round trip is measured
+MOST_KB = 2000  # kB of all flows together up to which each segment's round trip is measured
 
 
 def run(

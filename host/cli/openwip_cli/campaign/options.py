@@ -22,7 +22,7 @@ from .store import Store
 # runs; at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
 PER_CORE = dict(zip(CLOCKS, (3, 1, 1)))
 RESULTS = "openwip-results"  # folder in the current one
-PROFILES = ("slurm", "kubernetes")  # of host/campaign
+PROFILES = ("slurm", "kubernetes")  # folders of host/campaign
 
 
 def parser(command: str) -> Parser:

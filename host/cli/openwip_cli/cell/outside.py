@@ -48,11 +48,11 @@ KINDS = ("netns", "pid", "if")
 CELL4, CELL6 = "10.42.0.0/24", "fd42:10:42::/64"
 ADDRESS4 = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
 ADDRESS6 = {"base": "fd42:10:42::1", "terminal": "fd42:10:42::2"}
-# of the network behind a station, without its last part
+# Addresses of the network behind a station, without their last part.
 BEHIND4 = {"base": "10.45.0.", "terminal": "10.44.0."}
 BEHIND6 = {"base": "fd42:10:45::", "terminal": "fd42:10:44::"}
-GATEWAY = "gateway0"  # in the base station's namespace
-STATION_END, OUTER_END = "outside0", "openwip0"  # of a pair to another namespace
+GATEWAY = "gateway0"  # interface in the base station's namespace
+STATION_END, OUTER_END = "outside0", "openwip0"  # the two interfaces of a pair to another namespace
 WRITTEN = "outside.json"
 
 
@@ -60,7 +60,7 @@ WRITTEN = "outside.json"
 class Place:
     """A network that is attached to a station."""
 
-    kind: str  # of KINDS
+    kind: str  # one of KINDS
     name: str
 
     def __str__(self) -> str:
@@ -368,14 +368,16 @@ class Maker:
             )
         ip("link", "set", "dev", OUTER_END, "up", inside=inside)
         parts = []
-        for family, behind, length, networks in families:
+        for family, attached, length, networks in families:
             nodad = ["nodad"] if family == "-6" else []
-            ip("address", "add", f"{behind}2{length}", "dev", OUTER_END, *nodad, inside=inside)
+            ip("address", "add", f"{attached}2{length}", "dev", OUTER_END, *nodad, inside=inside)
             default = ip(family, "route", "show", "default", inside=inside).strip()
             for network in networks if default else ["default"]:
-                if not network.startswith(behind):
-                    ip(family, "route", "add", network, "via", f"{behind}1", inside=inside)
-            parts.append(f"{behind}2, route {'to the cell' if default else 'default'} by {behind}1")
+                if not network.startswith(attached):
+                    ip(family, "route", "add", network, "via", f"{attached}1", inside=inside)
+            parts.append(
+                f"{attached}2, route {'to the cell' if default else 'default'} by {attached}1"
+            )
         self.progress(
             f"{place} is behind the {station}: its interface {OUTER_END} has {'; '.join(parts)};"
             " it ends with the cell"
@@ -433,7 +435,7 @@ class Maker:
         families = [("-4", ADDRESS4, BEHIND4, "0/24")]
         if self.ipv6:
             families.append(("-6", ADDRESS6, BEHIND6, "/64"))
-        for family, address, behind, rest in families:
+        for family, address, attached, rest in families:
             for station in self.cell.stations:
                 if station != "base":
                     ip(
@@ -441,7 +443,7 @@ class Maker:
                         *("default", "via", address["base"], "dev", "wip0"),
                     )
             if "base" in self.cell.stations:
-                network = f"{behind['terminal']}{rest}"
+                network = f"{attached['terminal']}{rest}"
                 ip(
                     *("-n", base, family, "route", "add", network),
                     *("via", address["terminal"], "dev", "wip0"),

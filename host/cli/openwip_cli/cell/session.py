@@ -55,7 +55,7 @@ def take_over(cell: Cell, progress: Callable[[str], None]) -> None:
         progress(f"removing what an earlier run left: {', '.join(left)}")
         if running_on := cell.remove():
             raise CellDied(not_ended(cell, list(map(str, running_on))))
-        if not cell.acquire():  # its directory was the lock
+        if not cell.acquire():  # the lock was on the removed directory
             raise BadInput(f"a cell '{cell.name}' is already up: run ./openwip down{cell.named}")
     foreign = [n for n in cell.namespaces if system.namespace_exists(n)]
     if foreign:

@@ -24,22 +24,23 @@ from .process import Process
 from .processes import MACD, flowgraph, radio_environment, receiver_options, transmitter_options
 
 PORT = 7680
-START_IN_S = 0.3  # of the radio's clock, once it is set up: time to make the flowgraph
+# seconds of the radio's clock from its set-up to the start: time to make the flowgraph
+START_IN_S = 0.3
 
 
 @dataclasses.dataclass
 class Peer:
-    endpoint: str  # this station binds it (base) or connects to it
+    endpoint: str  # the base station binds it, the terminal connects to it
     keys: str | None  # folder
 
 
-# The carrier that tests/bench/adjacent_channel.py holds to be inside the mask of TS 36.104, Local
-# Area (docs/results/radios.md).
+# The highest carrier power for which tests/bench/adjacent_channel.py found the emission to be within
+# the mask of TS 36.104, Local Area (docs/results/radios.md).
 MASKED_DBM = -5
 
 
-def beside_the_carrier(power: float | None) -> str:
-    """The warning about a power; "": none."""
+def adjacent_channel_warning(power: float | None) -> str:
+    """The warning about emission in the adjacent channel at this power (dBm); "": none."""
     return (
         ""
         if power is None or power <= MASKED_DBM

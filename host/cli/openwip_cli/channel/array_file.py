@@ -19,7 +19,7 @@ VALID = (
     f"valid: an array of {BINS} SNRs in dB a row, {2 * BINS} with predictions, or one for all bins"
 )
 MARKS = (b"MATLAB ", b"\x89HDF\r\n\x1a\n", b"\x93NUMPY")
-NUMPY_ARCHIVE = b"PK\x03\x04"  # and the name of an array behind it
+NUMPY_ARCHIVE = b"PK\x03\x04"  # a ZIP file; the name of an array follows
 BLOCK_NUMBERS = 1 << 18
 LARGEST_LISTING = 1 << 22
 
@@ -101,7 +101,7 @@ class ArrayFile:
 
 class ArrayLog:
     """SNRs in a file of arrays, with the interface of logs.Log. `variable`: the name of the array;
-    None: the one that is called so, or the only one that can be meant."""
+    None: the array with a name of SNR_KEYS, or the only one of a fitting shape."""
 
     by_slots = False
 
@@ -110,7 +110,7 @@ class ArrayLog:
         try:
             self.array = self._chosen(self.arrays, variable)
             shape = [n for n in self.array.shape if n != 1]
-            if len(shape) < 2:  # a row or a column: an SNR for all bins at each time
+            if len(shape) < 2:  # A single row or column is one SNR for all bins at each time.
                 only = shape[0] if shape else 1
                 one_row = self.array.shape[-1] in WIDTHS[1:] and self.array.shape[:-1] == (1,)
                 self.nof_rows, self.width = (1, only) if one_row else (only, 1)
@@ -172,7 +172,7 @@ class ArrayLog:
     def blocks(self) -> Iterator[Rows]:
         """All rows, from the beginning."""
         rows_at_once = max(1, BLOCK_NUMBERS // self.width)
-        # a vector along another dimension than the first is a row
+        # A vector along another dimension than the first is one row.
         flat = self.arrays.whole(self.array).ravel() if self.array.shape[0] == 1 else None
         for first in range(0, self.nof_rows, rows_at_once):
             last = min(first + rows_at_once, self.nof_rows)

@@ -40,7 +40,7 @@ LOADED = (
 
 MATLAB_MARK, HDF5_MARK, ZIP_MARK, NPY_MARK = b"MATLAB ", b"\x89HDF\r\n\x1a\n", b"PK", b"\x93NUMPY"
 MOST_ARRAYS, DEEPEST, MOST_DIMENSIONS = 1000, 4, 8
-MOST_BYTES = 1 << 28  # of an array that has to be read as a whole
+MOST_BYTES = 1 << 28  # largest array that has to be read as a whole
 REAL, COMPLEX, OTHER = "real", "complex", "other"
 
 

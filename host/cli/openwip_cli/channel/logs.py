@@ -28,10 +28,10 @@ LOWEST_DB, HIGHEST_DB = -60, 80
 WIDTHS = (1, BINS, 2 * BINS)
 BLOCK = 4096  # rows
 LONGEST_LINE = 1 << 16
-HEAD_LINES = 64  # that are looked at, and in which the first row has to be
+HEAD_LINES = 64  # lines that are examined; the first row has to be among them
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?", re.ASCII)
-PLAIN = re.compile(r"[-+0-9.eE,;\t \n]*", re.ASCII)  # a block without anything but numbers
+PLAIN = re.compile(r"[-+0-9.eE,;\t \n]*", re.ASCII)  # a block of numbers and separators only
 DELIMITERS = {",": "','", ";": "';'", "\t": "tabs", " ": "spaces"}
 TIME_NAMES = re.compile(r"(t|time|timestamp|seconds|date|datetime|zeit)\b.*|time_.*", re.I)
 MILLISECONDS = re.compile(r".*(_|\(|\[|\b)ms\b.*|.*millis.*", re.I)
@@ -89,7 +89,7 @@ class Source(Protocol):
         """All rows, from the beginning."""
 
     def close(self) -> None:
-        """It is read no more."""
+        """Closes the log's file."""
 
 
 class Log:
@@ -281,7 +281,7 @@ class Log:
             io.TextIOWrapper(raw, d.encoding, "replace", newline=None) as lines,
         ):
             number, some = 0, list[tuple[int, str]]()
-            # some files have no end of line
+            # The last line of some files has no end of line.
             for line in iter(lambda: lines.readline(LONGEST_LINE), ""):
                 number += 1
                 if number <= d.skip or not line.strip() or line.lstrip()[0] == "#":

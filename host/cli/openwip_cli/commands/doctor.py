@@ -38,8 +38,8 @@ USB_VENDORS = ("2500", "3923")  # Ettus Research, National Instruments
 USB_3_MBPS = 5000
 GOOD_CLOCKS = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter")
 LEAST_CORES = 2
-PROBE_S = 120  # a device may have to be loaded first
-USUAL_SHARE = 0.95  # of a core, for real-time processes: what kernels begin with
+PROBE_S = 120  # seconds; the image of a device may have to be loaded first
+USUAL_SHARE = 0.95  # share of a core for real-time processes: the kernel's default
 _CLONE_NEWNET = 0x40000000
 
 
@@ -216,7 +216,7 @@ def check_radio(m: Machine, radio: str) -> Iterator[Finding]:
         yield Finding("device", name)
         if "addr" in device:
             yield from check_network(m, device)
-        if device.get("type") != "vusrp":  # with --radio, what is opened says the same
+        if device.get("type") != "vusrp":  # with --radio the opened device reports the same
             yield from of_defaults(m, device.get("product", device.get("type", "")), False)
     if any(d.get("type") == "b200" for d in found):
         yield from check_usb(m)

@@ -33,7 +33,7 @@ from ..text import of_json, of_yaml
 from .finding import Finding, as_json, evaluated, show
 
 PROGRAM = "host/cabled/wip_fader"
-MOST_BEND_DB = 0.1  # of the gain over its three levels
+MOST_BEND_DB = 0.1  # deviation of the gain over its three levels
 LEAST_IMAGE_DB = 25  # docs/results/radios.md: costs 256-QAM about 1 dB
 
 
@@ -123,7 +123,7 @@ def run_recording(given: argparse.Namespace, places: Places) -> int:
     try:
         sides = fader_recordings.used_sides(given.config)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        sides = []  # the program says what is wrong
+        sides = []  # the program reports what is wrong
     for node, side in sides:
         recordings.remove_former(f"{base}-{node}-{side}", recordings.META)
     code = until_it_ends(

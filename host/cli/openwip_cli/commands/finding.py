@@ -11,7 +11,7 @@ class Finding:
     what: str
     says: str
     costs: str = ""  # empty: ok
-    mend: str = ""  # a command, or what to do
+    mend: str = ""  # a command, or advice
     safe: bool = False  # --fix may run it
 
     @property

@@ -35,9 +35,9 @@ RESAMPLING = "a sixth of a core for each direction"  # docs/results/radios.md, R
 # Products whose mixers are corrected from a file that one has to make; the others measure and
 # correct themselves.
 CORRECTED_FROM_A_FILE = ("n200", "n210", "x300", "x310")
-SOFTWARE = "air_connected"  # the sensor that software USRPs alone have
+SOFTWARE = "air_connected"  # a sensor that only software USRPs have
 LEAST_IMAGE_DB = 25  # docs/results/radios.md: costs 256-QAM about 1 dB
-MOST_DC_DBFS = -20  # of full scale: above it headroom is lost
+MOST_DC_DBFS = -20  # dB of full scale; a higher level costs headroom
 
 
 def mhz(hz: float) -> str:
@@ -154,7 +154,7 @@ def of_calibration(found: dict[str, Any], radio: str) -> Iterator[Finding]:
             "not corrected, as a board without files (software: there is nothing to correct)",
         )
     else:
-        of = {
+        programs = {
             "receive": ("uhd_cal_rx_iq_balance",),
             "transmit": ("uhd_cal_tx_iq_balance", "uhd_cal_tx_dc_offset"),
         }
@@ -163,7 +163,7 @@ def of_calibration(found: dict[str, Any], radio: str) -> Iterator[Finding]:
             f"no file of this board ({', '.join(lacking)})",
             "images and LO leakage only 25 to 30 dB down",
             "nothing connected, then: "
-            + "; ".join(f"{c} --args {shlex.quote(radio)}" for s in lacking for c in of[s]),
+            + "; ".join(f"{c} --args {shlex.quote(radio)}" for s in lacking for c in programs[s]),
         )
 
 

@@ -13,7 +13,7 @@ from .finding import Finding, evaluated
 USBFS_MB = "/sys/module/usbcore/parameters/usbfs_memory_mb"
 RMEM_MAX = "/proc/sys/net/core/rmem_max"
 SAMPLE_BYTES = 4  # sc16, as all of them send it
-SOCKET_S = 0.02  # of samples, which UHD asks of a socket
+SOCKET_S = 0.02  # seconds of samples for which UHD requests socket buffers
 
 
 class Machine(Protocol):

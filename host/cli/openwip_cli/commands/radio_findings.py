@@ -31,7 +31,7 @@ def of_sensors(found: dict[str, Any]) -> Iterator[Finding]:
                     "a 10 MHz reference at the device, or clock_source=internal (now"
                     f" {found['clock_source']})"
                 )
-            elif name == "gps_locked":  # nobody waits for it but gpsdo
+            elif name == "gps_locked":  # only a GPS-disciplined reference needs it
                 costs, mend = (
                     "a station with --time-source gpsdo does not start"
                     * (found["time_source"] == "gpsdo"),

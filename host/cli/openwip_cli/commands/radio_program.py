@@ -9,7 +9,7 @@ from ..settings.command_line import Parser
 from ..settings.kinds import Real
 
 FREQUENCY = table.setting("fader.frequency_hz", "fader").kind
-GAIN = Real(-200, 200)  # what the radio has it says itself
+GAIN = Real(-200, 200)  # the radio itself reports its range
 
 
 def radio_option(p: Parser) -> None:

@@ -64,7 +64,7 @@ def capacity(
 
 
 def crc_bits(profile: str | None) -> int:
-    """A frame's. In `wipemu` error detection is ideal."""
+    """Bits of a frame's CRC: 0 in profile `wipemu`, whose error detection is ideal."""
     return 0 if profile == "wipemu" else CRC_BITS
 
 
@@ -150,7 +150,7 @@ def bearer_capacity(rate_bps: float, mss: int, users: int) -> Capacity:
 
 
 def line_capacity(rate_bps: float, mss: int, what: str) -> Capacity:
-    """The same of a link whose rate is told: the mean rate; `what` it is the rate of."""
+    """The same of a link that publishes its mean rate. `what`: words for what has this rate."""
     return {
         "payload_bps": rate_bps,
         "profile_bps": rate_bps,

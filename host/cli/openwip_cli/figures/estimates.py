@@ -33,9 +33,9 @@ _confidence = contextvars.ContextVar("confidence", default=CONFIDENCE)
 
 
 @contextlib.contextmanager
-def confidence(of: float) -> Iterator[None]:
+def confidence(level: float) -> Iterator[None]:
     """Within the block, all intervals have this confidence instead of CONFIDENCE."""
-    before = _confidence.set(of)
+    before = _confidence.set(level)
     try:
         yield
     finally:
@@ -95,7 +95,7 @@ class Estimate:
     # how far the interval reaches, to the side where that is more; nan when one value says nothing
     half: float
     n: int
-    # of an interval whose halves differ: how far below and above the mean it reaches
+    # If the halves of the interval differ: how far it reaches below and above the mean.
     halves: tuple[float, float] | None = None
 
     @property

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 from ..text import of_yaml
 
 FILE = pathlib.Path(__file__).resolve().parents[4] / "mac/schema/key_figures.yaml"
-INDEX = "index"  # in `each`: the place in the list
+INDEX = "index"  # in `each`: the index in the list
 GROWN = "grown"
 # The message in a Telemetry, where it has another name than its topic.
 FIELDS = {"status": "mac"}
@@ -37,7 +37,7 @@ class Scale:
         return value * self.factor
 
     def number(self, value: float) -> str:
-        # without a sign before what is rounded to zero
+        # a value that is rounded to zero gets no sign
         return f"{round(value * self.factor, self.digits) + 0.0:.{self.digits}f}"
 
     def text(self, number: str) -> str:
@@ -58,7 +58,8 @@ class Figure:
     small: Scale | None  # below 1 of the unit
     row: str
     views: tuple[str, ...]
-    beside: tuple[str, ...] | None  # at the head of a page; None: it is not there
+    # notes for the head of a record's page; None: the figure is not shown there
+    beside: tuple[str, ...] | None
     metric: str
     divisor: float
     kind: str
@@ -132,8 +133,8 @@ def reach(
 
 
 def is_known(message: Any, field: str) -> bool:
-    of: Any = message.DESCRIPTOR.fields_by_name[field].containing_oneof
-    return of is None or bool(message.HasField(field))
+    choice: Any = message.DESCRIPTOR.fields_by_name[field].containing_oneof
+    return choice is None or bool(message.HasField(field))
 
 
 def figure_of(name: str, columns: dict[str, Any]) -> Figure:

@@ -29,7 +29,7 @@ from . import (
 )
 from .facts import Core, Facts, Lock, Overflows
 
-# of a radio: slots, by reason
+# The fields of a radio's status that count missed slots, by reason.
 MISSED = ("late_slots", "underflows", "late_plans", "slots_left_out")
 CLIPS = "the radio clips, which is noise in every bin: less --receive-gain, or --gain-control on"
 

@@ -371,7 +371,7 @@ def fader_lines(fader: Fader | None) -> list[str]:
 
 
 def through_words(t: ThroughRadios | None) -> str:
-    """The lines of through_radios.compare(); None: at a base station."""
+    """The words for a result of through_radios.compare(); None: this is a base station."""
     if t is None:
         return "as the terminal's report says"
     return (

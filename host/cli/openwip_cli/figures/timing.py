@@ -9,12 +9,12 @@ def missed(air: AirStatus, transmitter: RadioState) -> Missed:
     """Slots that missed their time, by reason (mac/schema/receiver.proto); `late` as the medium
     counts it where that is more; what it counts at a fader's radios is the fader's."""
 
-    def of(name: str) -> int:
+    def stations_share(name: str) -> int:
         return int(getattr(air, name) - getattr(air.fader_radios, name))
 
     return {
-        "late": max(of("late"), transmitter.late_slots),
-        "underflows": max(of("underflows"), transmitter.underflows),
+        "late": max(stations_share("late"), transmitter.late_slots),
+        "underflows": max(stations_share("underflows"), transmitter.underflows),
         "late_plans": transmitter.late_plans,
         "left_out": transmitter.slots_left_out,
     }

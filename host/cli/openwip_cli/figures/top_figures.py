@@ -18,8 +18,8 @@ PUBLISHERS = {
     "tcp": "observer",
     "verdict": "keeper",
 }
-WINDOW_S = 1.0  # of rates and histograms
-STALE_S = 3.0  # without a message: not shown as if it were now
+WINDOW_S = 1.0  # interval over which rates and histograms are computed
+STALE_S = 3.0  # a message that is older is not shown as if it were current
 KEPT_STATUSES = 700  # ten a second, for the longest window (--interval 60)
 MOST_TERMINALS = 25
 
@@ -30,7 +30,7 @@ class Terminal(NamedTuple):
     snr_db: float | None = None
     nmse: float | None = None
     locked: bool = True
-    link: Link | None = None  # of the last second
+    link: Link | None = None  # metrics of the last second
     bins: int | None = None  # granted in the latest slot seen
     queued: int | None = None  # packets at the base station
     arrived: int | None = None  # packets, since the start

@@ -128,10 +128,10 @@ def count_slot(result: dict[str, Any], live: SlotReport, replayed: SlotReport) -
     result["grants_same"] += live.grant == replayed.grant
     if live.grant and replayed.grant and live.grant != replayed.grant:
         result["contradictions"] += 1
-    ours = {b.bin: b for b in replayed.bins}
+    own = {b.bin: b for b in replayed.bins}
     for b in live.bins:
         result["frames"] += 1
-        other = ours.get(b.bin)
+        other = own.get(b.bin)
         if other is None:
             continue
         result["outcomes_same"] += b.outcome == other.outcome

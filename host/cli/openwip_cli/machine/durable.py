@@ -26,7 +26,7 @@ def write_new(path: pathlib.Path, text: str) -> bool:
     try:
         _write(path, text, True, _move)
     except FileExistsError as e:
-        if e.filename2 is None:  # the part: whatever stands at that name is somebody's
+        if e.filename2 is None:  # the temporary name is taken, perhaps by another user's file
             raise
         return False
     return True
@@ -47,7 +47,7 @@ def _write(
             part.unlink(missing_ok=True)
             raise
     if sync:
-        # some file systems have nothing to do for a folder, and say so
+        # Some file systems cannot synchronise a folder, and return an error.
         with contextlib.suppress(OSError):
             folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
@@ -62,7 +62,7 @@ def _move(part: pathlib.Path, path: pathlib.Path) -> None:
     try:
         os.link(part, path)
     except OSError as e:
-        # of a file system without links
+        # a file system without hard links
         if e.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
             raise
         if os.path.lexists(path):

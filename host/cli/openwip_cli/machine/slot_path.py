@@ -34,7 +34,7 @@ def steal_s(cores: list[int] | None = None, proc: str = "/proc") -> float:
 @dataclasses.dataclass
 class Moment:
     at: float  # wall clock, s
-    most_behind_s: float  # of the medium against its schedule, at worst so far
+    most_behind_s: float  # how far the medium has been behind its schedule at worst so far
     steal_s: float  # steal_s()
     counts: dict[str, tuple[float, float]]  # process -> worked()
 
@@ -46,13 +46,13 @@ def blame(a: Moment, b: Moment) -> str:
     ran, waited = (
         {n: b.counts[n][i] - a.counts[n][i] for n in b.counts if n in a.counts} for i in (0, 1)
     )
-    waited.pop("air", None)  # it lets the stations go first, by its priority
+    waited.pop("air", None)  # the medium lets the stations run first, by its priority
     if not ran:
         return "not known"
 
-    def most(of: dict[str, float]) -> tuple[str, str]:
-        name = max(of, key=of.__getitem__)
-        return name, f"{of[name] * 1e3:.0f} of {passed * 1e3:.0f} ms"
+    def most(seconds: dict[str, float]) -> tuple[str, str]:
+        name = max(seconds, key=seconds.__getitem__)
+        return name, f"{seconds[name] * 1e3:.0f} of {passed * 1e3:.0f} ms"
 
     # Time stolen from a running thread counts as its run time, so it is looked at first.
     if taken > 0.05 * passed:

@@ -185,7 +185,7 @@ def ip(*arguments: str) -> str:
 def make_namespace(name: str, mark: str) -> None:
     """`mark`: whose it is, written into the namespace itself, where only root can."""
     ip("netns", "add", name)
-    in_namespace(name, switch_ipv6_off)  # before an interface is up
+    in_namespace(name, switch_ipv6_off)  # while no interface is up yet
     ip("-n", name, "link", "set", "lo", "up", "alias", mark)
 
 

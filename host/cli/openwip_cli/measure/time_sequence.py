@@ -30,7 +30,7 @@ class Heard:
     at: float
     up_to: int
     sacked: list[tuple[int, int]]
-    window: int = 0  # of the receiver, octets
+    window: int = 0  # the receiver's window in octets
 
 
 @dataclasses.dataclass

@@ -227,7 +227,7 @@ def iperf3(
             report = json.loads(client.stdout)
         except ValueError:
             report = None
-        if report is None or "error" in report:  # which may be that the other end has gone
+        if report is None or "error" in report:  # the error may be that the other end has gone
             server.wait(supervisor, 1)
             check_killed(sender=client, receiver=server)
             if report is None:

@@ -21,7 +21,7 @@ STATES = ("idle", "armed", "playing", "ended", "stopped", "silent")
 ANSWER_S = 1.0
 TRIES = 3
 MOST_BYTES = 240  # levels in one message
-KEEP_ALIVE_S = 0.02  # the controller's patience is 0.1 s
+KEEP_ALIVE_S = 0.02  # seconds; the controller stops after 0.1 s of silence
 
 
 def refused(what: str, number: int) -> Refused:

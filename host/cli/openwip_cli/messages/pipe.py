@@ -37,7 +37,7 @@ class Reader(telemetry.Reader):
         self.over = not part
         while (found := _message(data, at)) is not None:
             at, (received_ns, source, *frames) = found
-            # a group of the file
+            # A group of messages in the file.
             name = re.sub(r"\W", "_", source.decode(errors="replace")) or "_"
             if (message := self.take(name, frames, received_ns)) is not None:
                 messages.append(message)

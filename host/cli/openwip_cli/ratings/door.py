@@ -22,9 +22,9 @@ from typing import Any
 from . import content
 
 CONNECTIONS = 2
-SILENCE_S = 300.0  # of a connection; a page takes minutes on the slowest link
+SILENCE_S = 300.0  # seconds without data on a connection; a page takes minutes on the slowest link
 CHUNK = 4096
-LONGEST_LOG = 1 << 16  # bytes of a message of a page
+LONGEST_LOG = 1 << 16  # bytes of a page's message to /log
 Connect = Callable[[], socket.socket]
 
 

@@ -21,7 +21,7 @@ from .cases import HIGHEST, TASKS, Case, case_of, cases_of, reference_of
 
 ACR, DCR = "acr", "dcr"
 STUDY, KEY = "study.json", "key.json"
-LETTERS = dict(zip(TASKS, "abv"))  # of the codes
+LETTERS = dict(zip(TASKS, "abv"))  # first letter of a task's codes
 FORMAT = 1
 MOST_SUBJECTS = 1000
 LONGEST_COMMENT = 2000

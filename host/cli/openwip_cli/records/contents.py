@@ -33,7 +33,7 @@ class Contents:
         self.size = os.fstat(fd).st_size
         self.file = h5py.File(View(fd), "r")
         self.datasets: dict[str, h5py.Dataset] = {}
-        self.stored = 0  # bytes that the data sets say they take of the file
+        self.stored = 0  # bytes of the file that the data sets read so far claim
         self.nof_columns = 0
 
     # --- objects ---

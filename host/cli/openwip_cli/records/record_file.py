@@ -38,7 +38,8 @@ REFUSED_COLUMNS = (
     ("received_ns", "i8", "ns"),
     ("future", "u8", "1"),
 )
-INCOMPRESSIBLE = {"payload", "data"}  # what applications sent
+# columns of application data, which compression would not make smaller
+INCOMPRESSIBLE = {"payload", "data"}
 FLAT_CHUNK = 1 << 16
 TEXTS_CHUNK = 256
 
@@ -86,7 +87,7 @@ class RecordFile:
             record_seal.FORMAT,
             record_seal.FORMAT_VERSION,
         )
-        self.last = {"last_slot": -1, "last_wall_ns": 0}  # of the messages
+        self.last = {"last_slot": -1, "last_wall_ns": 0}  # slot and time of the last message
         for name, value in ({"complete": 0, "strings_dropped": 0} | self.last).items():
             self.file.attrs.create(name, value, dtype="i8")
         self.strings = Strings()
@@ -98,10 +99,11 @@ class RecordFile:
             chunks=(TEXTS_CHUNK,),
             compression="gzip",
         )
-        self.about: dict[str, str] = {}  # as written
-        self.kept_messages = 0  # that a reader finds, whatever happens to the recorder
+        self.about: dict[str, str] = {}  # description of the run, as it was written last
+        # messages that are on the disk, and found even if the recorder is killed
+        self.kept_messages = 0
         self.messages = 0
-        self.tables: dict[tuple[str, str], Table] = {}  # of topic and source
+        self.tables: dict[tuple[str, str], Table] = {}  # by topic and source
         self.gaps, self.refused = (
             self._notes("gaps", GAP_COLUMNS),
             self._notes("refused", REFUSED_COLUMNS),
@@ -279,7 +281,7 @@ class RecordFile:
     def abandon(self) -> str:
         """Closes the file after a failure, and deletes it if it holds no messages. Returns a clause
         about what is left, or ""."""
-        # after a failed write the library may find what it wrote missing
+        # After a failed write the library may not find what it wrote itself.
         with contextlib.suppress(Exception):
             self.file.close()
         self.storage.close()

@@ -33,8 +33,8 @@ HEAD = (
     ("message.user", "u4"),
     ("message.received_ns", "i8"),
 )
-PIECE = 16 << 20  # bytes of a column that are asked for at once
-LARGEST_COLUMN = 2 << 30  # bytes in memory
+PIECE = 16 << 20  # bytes of a column that are requested at a time
+LARGEST_COLUMN = 2 << 30  # bytes of a column in memory
 LARGEST_LISTING = 64 << 20
 # The exceptions in which reading a value of a wrong type or shape ends.
 MISFITS = (
@@ -128,7 +128,7 @@ class Table:
 class RecordedVerdict(TypedDict):
     valid: bool
     reasons: list[str]
-    final: bool  # of a verdict
+    final: bool  # it is the verdict at the end of the run
 
 
 class RunRecord:
@@ -367,7 +367,7 @@ def info_text(r: RunRecord) -> str:
 
 
 def info(arguments: list[str]) -> int:
-    # a reader in another Python has no YAML, which that needs
+    # imported here: it needs YAML, which a reader without OpenWIP may not have
     from ..settings.command_line import Parser
 
     p = Parser("record info", "What is in a run record.")

@@ -27,7 +27,7 @@ OWN_FAULTS = (
     signal.SIGSYS,
     signal.SIGTRAP,
 )
-LAST_LINE = 2000  # characters of it that are kept
+LAST_LINE = 2000  # characters of the last line that are kept
 
 
 class Cause(str, enum.Enum):
@@ -39,7 +39,7 @@ class Cause(str, enum.Enum):
     TIMED_OUT = "timed_out"
     KILLED = "killed"  # ended by a signal from outside
     OUT_OF_MEMORY = "out_of_memory"  # ended by the kernel, which needed the memory
-    # the machine had no more of something: disk, processes, files
+    # the machine ran out of a resource: disk, processes, files
     EXHAUSTED = "exhausted"
     LOST = "lost"  # the worker ended without a result
 
@@ -53,7 +53,7 @@ class Failure:
     cause: Cause
     exit_code: int | None = None
     signal: str | None = None
-    said: str = ""  # the last line of standard error
+    said: str = ""  # last line of standard error
     seconds: float = 0.0
 
     def text(self) -> str:

@@ -43,15 +43,15 @@ class Options:
     listen: "remote.Listen | None" = None  # remote.check_listen()
     outside: "outside.Outside" = dataclasses.field(default_factory=outside.Outside)
     replay_iq: str | None = None  # FILE in the place of the radio
-    pace_found: float | None = None  # with --speed auto, where it had to be tried
-    loop_found: dict[str, Any] | None = None  # with --loop auto: runs/loop.py
+    pace_found: float | None = None  # found by --speed auto, if a trial was needed
+    loop_found: dict[str, Any] | None = None  # found by --loop auto (runs/loop.py)
     # files that are read, and so not to be written
     inputs: list[str] = dataclasses.field(default_factory=list)
-    generator: bool = False  # of the emulator: virtual time, no cell
-    time: str = CLOCKS[0]  # of the emulator
-    # of the kernel in virtual time
+    generator: bool = False  # of emulate: virtual time, without a cell
+    time: str = CLOCKS[0]  # of emulate: one of CLOCKS
+    # Sysctls of the kernel in virtual time.
     sysctl: dict[str, str] = dataclasses.field(default_factory=dict)
-    tcp: dict[str, str] = dataclasses.field(default_factory=dict)  # of ns-3
+    tcp: dict[str, str] = dataclasses.field(default_factory=dict)  # settings of the TCP of ns-3
 
 
 def settings_parser(

@@ -41,9 +41,9 @@ from . import run as runs
 PROGRAM, GUEST = "host/split/wip_split", "host/split/wip_split_guest"
 KEYS = [key for key in table.keys_of("split") if key.startswith("split_tcp.")]
 WIRED, PROXY = "wired", "split"  # names of the processes
-MARK, ROUTES = 1, 100  # of the packets that are the proxy's
+MARK, ROUTES = 1, 100  # firewall mark and routing table of the proxy's packets
 WAYS = ("opener", "other")
-NAMESPACE_DESCRIPTOR = 3  # of the program between two sides of a kernel in virtual time
+NAMESPACE_DESCRIPTOR = 3  # descriptor of the program between two sides of a kernel in virtual time
 
 
 def asked(s: Scenario) -> bool:
@@ -270,7 +270,7 @@ class SplitStatuses(Statuses):
 
     @property
     def queued(self) -> bool:
-        # the proxy may hold bytes that no reader will ever take
+        # The proxy may hold bytes that no reader will ever take.
         return super().queued or self.wired.queued
 
 

@@ -60,8 +60,9 @@ def scenario(
     ]
     keys = {s.key for s in mine}
     if role == "terminal" and file.get("link.loop") == loop.AUTO:
-        keys.remove("link.loop")  # the base station measures it
-    if getattr(given, "attenuator.port") == scenarios.NONE:  # the file's is at the other station
+        keys.remove("link.loop")  # the base station measures the loop
+    # the attenuator in the file belongs to the other station
+    if getattr(given, "attenuator.port") == scenarios.NONE:
         keys -= {k for k in keys if k.startswith("attenuator.")}
     values = {k: v for k, v in file.items() if k in keys} | {"air.over": over(file, given)}
     values |= reported_by_fader(given, values, ask)

@@ -61,7 +61,7 @@ def tree_of(r: PacketRecord) -> dict[str, Any]:
         "sojourn_ns": r.sojourn_ns,
         "marked": r.marked,
     }
-    if r.HasField("first_pdu"):  # of a UMTS bearer: their numbers, which the capture has, too
+    if r.HasField("first_pdu"):  # the numbers of a UMTS bearer's PDUs, which a capture has as well
         tree["pdus"] = [r.first_pdu, r.last_pdu]
     return tree
 
@@ -150,7 +150,7 @@ class Printer:
     def batch(self, batch: PacketBatch) -> bool:
         """True when enough have been shown."""
         if self.skipped_last is not None and batch.skipped < self.skipped_last:
-            self.skipped_first = 0  # a new watch counts anew
+            self.skipped_first = 0  # each new connection counts anew
         if self.skipped_first is None:
             self.skipped_first = batch.skipped
         self.skipped_last = batch.skipped
