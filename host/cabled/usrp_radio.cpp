@@ -171,7 +171,7 @@ fading_radio::received usrp_radio::receive(std::span<mix::cf32> out) {
 void usrp_radio::send(tick time, std::span<const mix::cf32> x) {
     if (resumes_ && time < *resumes_) return;
     if (resumes_) {
-        listen();  // events until now are of the old burst
+        listen();  // discards events of the old burst
         resumes_.reset();
         is_behind_ = false;
     }
@@ -185,9 +185,9 @@ void usrp_radio::send(tick time, std::span<const mix::cf32> x) {
         const std::size_t n =
             transmitter_->send(x.data() + done, x.size() - done, metadata, send_timeout_s);
         metadata.start_of_burst = false;
-        if (n == 0) {  // no event of the device says so
+        if (n == 0) {  // the device reports no event for this
             ++events_.stalls;
-            is_behind_ = true;  // what follows would be early by what is missing
+            is_behind_ = true;  // later samples would be early by the missing ones
             return;
         }
         done += n;

@@ -26,7 +26,7 @@ public:
     capture_file(const capture_file&) = delete;
     capture_file& operator=(const capture_file&) = delete;
 
-    // To be appended to; then written when enough has come together.
+    // The buffer to which blocks are appended; it is written when it is large enough.
     byte_buffer& blocks() { return blocks_; }
     void write_if_much();
     void flush();
@@ -54,7 +54,7 @@ private:
     int stop_;
     std::optional<os::output_file> file_;
     int fd_;
-    std::vector<std::uint64_t> packets_;  // by interface
+    std::vector<std::uint64_t> packets_;  // packets written, by interface
     bool seekable_ = false, hurried_ = false;
     int error_ = 0;
     std::uint64_t written_ = 0;

@@ -139,7 +139,7 @@ void append(byte_buffer& out, const interface_statistics& s) {
 
 void count_packets(std::span<const std::uint8_t> blocks, std::vector<std::uint64_t>& by_interface) {
     for (std::size_t at = 0; at + 12 <= blocks.size();) {
-        std::uint32_t head[3];  // type, length, and of a packet its interface
+        std::uint32_t head[3];  // block type, length, and the interface of a packet block
         std::memcpy(head, blocks.data() + at, sizeof head);
         if (head[0] == enhanced_packet) {
             if (head[2] >= by_interface.size()) by_interface.resize(head[2] + 1);

@@ -25,7 +25,7 @@ using bin_model::trace_row;
 
 struct sent_bin {
     int bits_per_symbol;
-    float snr_db;  // true
+    float snr_db;  // true SNR
 };
 
 // Plans the transmission of one slot.
@@ -68,7 +68,7 @@ public:
 
 private:
     static constexpr double lowest = -30, step = 0.25;
-    static constexpr int cells = 320;  // to 50 dB, where nothing is wrong any more
+    static constexpr int cells = 320;  // covers up to 50 dB, where there are no symbol errors
     std::array<std::vector<double>, max_bits_per_symbol + 1> curves_;
 };
 

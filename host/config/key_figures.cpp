@@ -43,7 +43,7 @@ std::string key_figure::words(std::optional<double> value) const {
     std::array<char, 400> text{};
     std::snprintf(text.data(), text.size(), "%.*f", digits, *value * factor);
     std::string number = text.data();
-    // without a sign before what is rounded to zero
+    // A value that is rounded to zero gets no sign.
     if (number.find_first_not_of("-0.") == std::string::npos && number[0] == '-')
         number.erase(0, 1);
     return title + " " + number + (unit.empty() ? "" : " " + unit);

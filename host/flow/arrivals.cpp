@@ -7,7 +7,7 @@
 namespace wip::flow {
 namespace {
 
-constexpr double most_packets = 1e6;  // of an object: more than any flow carries
+constexpr double most_packets = 1e6;  // packets of an object at most: more than any flow carries
 
 }  // namespace
 

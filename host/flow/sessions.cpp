@@ -14,7 +14,7 @@
 namespace wip::flow {
 namespace {
 
-constexpr int session_s = 120;  // for a step of a file transfer
+constexpr int session_s = 120;  // seconds that a step of a file transfer may take
 constexpr std::size_t block_bytes = 65536;
 constexpr long sample_ns = 20'000'000;
 
@@ -29,7 +29,7 @@ void* sample_session(void* given) {
     const timespec step = {0, sample_ns};
     for (;;) {
         of.trips.sample(of.s);
-        ::nanosleep(&step, nullptr);  // where the thread is cancelled
+        ::nanosleep(&step, nullptr);  // a cancellation point of the thread
     }
     return nullptr;
 }

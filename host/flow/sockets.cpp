@@ -106,7 +106,7 @@ int sockets::listening(int type) const {
     const int s = with_buffers(::socket(AF_INET, type, 0));
     const int one = 1;
     ::setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (type == SOCK_STREAM) with_window(s);  // what comes of it begins with it
+    if (type == SOCK_STREAM) with_window(s);  // connections that it accepts begin with this window
     // DCTCP asks for ECN with a SYN that has ECT(0) itself. Linux grants that only where the
     // listener has DCTCP, too, and the receiver's acknowledgements are DCTCP's then.
     if (type == SOCK_STREAM && flow_.congestion_control == control_of_both_ends) with_control(s);
@@ -128,7 +128,7 @@ int sockets::accept_one(int listener) const {
 }
 
 ssize_t sockets::taken(int s, std::size_t most, int flags) const {
-    const ssize_t n = ::recv(s, nullptr, most, MSG_TRUNC | flags);  // thrown away
+    const ssize_t n = ::recv(s, nullptr, most, MSG_TRUNC | flags);  // the data are discarded
     with_window(s);
     return n;
 }

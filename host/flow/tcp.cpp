@@ -18,7 +18,8 @@
 namespace wip::flow {
 namespace {
 
-constexpr std::size_t most_seconds = 4000;  // of which the bytes of each are reported
+// seconds for which the bytes of each second are reported
+constexpr std::size_t most_seconds = 4000;
 constexpr double steady_after_s = 1.0;
 constexpr std::size_t chunk_bytes = 1 << 17;
 constexpr double for_ever = std::numeric_limits<double>::infinity();
@@ -84,7 +85,7 @@ void receive_bulk(const job& j) {
     if (s >= 0) until = timed ? began + f.seconds : longest_s;
     const auto next_second = [&] { return start + static_cast<double>(by_second.size()) + 1; };
     errno = EINTR;
-    bool wait_for_one = true;  // arrival, the time of which counts
+    bool wait_for_one = true;  // waits for an arrival whose time counts
     for (ssize_t n = -1; s >= 0; n = wait_for_one ? with.take(s) : with.take_until_woken(s)) {
         if (n == 0 || (n < 0 && errno != EINTR)) break;
         if (n > 0 && bytes == 0) {
@@ -154,7 +155,7 @@ void send_bulk(const job& j) {
     if (arrivals) with.send_at_once(s);
     const double began = now(), until = began + f.seconds;
     double sample = now() + 1;
-    if (timed) {  // a write() that waits ends at either
+    if (timed) {  // a write() that waits ends at the end of either
         limit_time(s, 0);
         wake_at(measured > 0 ? measured : until);
     }

@@ -9,7 +9,7 @@ namespace wip::flow {
 
 // A pipe keeps what is not longer than this (PIPE_BUF) together.
 constexpr std::size_t longest_line = 4096;
-constexpr std::size_t longest_list = 3072;  // of one line, characters
+constexpr std::size_t longest_list = 3072;  // characters of a list in one line
 
 // A call of the kernel's failed that an end cannot do without: machine_error, with errno.
 [[noreturn]] void give_up(const std::string& what);

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t longest_packet = 1 << 16;
 constexpr std::int32_t ours = 0x70696f76;  // "voip"
 
-struct spoken {  // the head of a packet
+struct spoken {  // header of a packet
     double sent = 0;
     std::int32_t number = 0;
     std::int32_t magic = ours;

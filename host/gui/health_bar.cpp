@@ -13,7 +13,7 @@ namespace wip::gui {
 using openwip::telemetry::Telemetry;
 
 namespace {
-constexpr int most_letters = 60;  // of a reason, beside the other fields
+constexpr int most_letters = 60;  // characters of a reason that are shown beside the other fields
 QString digits(double value, int behind) { return QString::number(value, 'f', behind); }
 
 QString row(const char* name, const char* topic, const google::protobuf::Message& latest) {

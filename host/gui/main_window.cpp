@@ -22,7 +22,7 @@
 namespace wip::gui {
 namespace {
 
-constexpr int layout_version = 5;  // another set of docks
+constexpr int layout_version = 5;  // grows when the set of docks changes
 
 }  // namespace
 
@@ -276,7 +276,7 @@ QStringList main_window::export_to(const QString& folder) {
     for (view* v : views_)
         if (v->shown()) in_front.push_back(v);
     for (view* v : views_) {
-        if (!v->toggleViewAction()->isChecked()) continue;  // closed
+        if (!v->toggleViewAction()->isChecked()) continue;  // closed views are left out
         if (!v->shown()) {
             // A view behind another tab comes to the front for long enough to be laid out, filled
             // and drawn.

@@ -28,7 +28,7 @@ private:
     QSlider* position_;
     QComboBox* speed_;
     QLabel* text_;
-    static constexpr double history_s = 60;  // that a jump brings back
+    static constexpr double history_s = 60;  // seconds of history that a jump restores
 };
 
 }  // namespace wip::gui

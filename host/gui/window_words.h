@@ -18,7 +18,7 @@ public:
     window_words(const main_window& of, const QString& path);
 
 private:
-    QString write();  // what went wrong, or nothing
+    QString write();  // returns the error, or an empty text
 
     const main_window& of_;
     QString path_;

@@ -22,8 +22,8 @@ constexpr std::size_t most_open_requests = 64;
 // The first requests of a flowgraph are answered before the terminal's clock is known, or the loop
 // of plan and report could not begin.
 constexpr int requests_without_clock = 3;
-// Slots whose frames are all acknowledged or failed, of which topic `slot` publishes so many at
-// most each time.
+// Topic `slot` publishes at most so many slots at a time whose frames are all acknowledged or have
+// failed.
 constexpr slot_count most_settled{48};
 // An uplink packet may be up to 15000 slots on its way (uplink.delay_slots).
 constexpr slot_count longest_uplink{15000 + slots_per_second};
@@ -89,7 +89,7 @@ void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
     // Slots before this one that were not sent: they are reported once, so also by a request that
     // is dropped.
     for (const std::int64_t lost : request.not_sent()) mac_.on_not_sent(asked_.here(slot(lost)));
-    // The clock of a radio goes on while its station stands still, however long that is, and may
+    // The clock of a radio goes on while its station stalls, however long that is, and may
     // begin anew.
     const bool far = free_running_ ? asked_.offer(sent) == slot_clock::verdict::doubtful
                                    : planned_any_ && !near(sent, planned_, largest_gap);
@@ -221,7 +221,8 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
         case slot_clock::verdict::stale:
             ++stale_;
             break;
-        case slot_clock::verdict::doubtful:  // its packets are taken all the same
+        // a message whose clock is not accepted still has valid packets
+        case slot_clock::verdict::doubtful:
             // While the terminal has no lock, renumber() has written this station's own slot number
             // into its message.
             if (m.locked() || !free_running_)
@@ -336,7 +337,8 @@ bool base_station::on_tun() { return read_tun() && tun_alive_; }
 slot base_station::next_slot() const { return planned_any_ ? planned_ + slot_count(1) : slot(0); }
 
 party base_station::waits_for() const {
-    if (requests_.empty()) return party::flowgraph;  // answered: the next request is owed
+    // all requests are answered, so the flowgraph owes the next one
+    if (requests_.empty()) return party::flowgraph;
     return party::peer;
 }
 

@@ -115,7 +115,7 @@ void event_loop::turn() {
     const bool news = wait();
     on_slot_link();
     on_uplink();
-    on_slot_link();  // what came in while a plan was sent
+    on_slot_link();  // takes what came in while a plan was sent
     if (watched_.ready(control_at)) on_control();
     if (!end_.reached() && (news || first_turn_)) {
         on_connections();
@@ -317,7 +317,7 @@ void event_loop::fill(openwip::control::MacStatus& status) {
 
 void event_loop::slot_done(slot now) {
     last_slot_ = now;
-    watched_.replace(tun_at, -1);  // the station has read it
+    watched_.replace(tun_at, -1);  // the station has read it already
     if (!station_->tun_alive())
         end_.set({openwip::stop::GONE, "the interface " + config_.tun.name + " is gone"});
     const bool status = telemetry_.due(topic::status, now);
@@ -343,7 +343,8 @@ bool event_loop::send_to_flowgraph(const google::protobuf::MessageLite& message)
 }
 
 void event_loop::to_flowgraph(const ToFlowgraph& message) {
-    if (!send_to_flowgraph(message)) ++unsent_plans_;  // it died: its frames count as lost
+    // the flowgraph has ended, so the frames of the plan count as lost
+    if (!send_to_flowgraph(message)) ++unsent_plans_;
 }
 
 bool event_loop::to_peer(const google::protobuf::MessageLite& message) {
@@ -370,7 +371,7 @@ void event_loop::peer_ends(stop_cause cause, const std::string& why) {
 void event_loop::peer_format(const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     const auto why = settings_.misfit(lines);
-    // Only the first message of a peer counts: later, another one can only be a damaged message.
+    // Only the first message of a peer counts: a later wrong one can only be a damaged message.
     if (!why.empty() && peer_fits_)
         malformed("uplink", "a hello that does not fit");
     else if (!why.empty())
@@ -394,7 +395,7 @@ std::chrono::nanoseconds event_loop::patience(clock::time_point now) const {
 
 void event_loop::on_lost(party p) {
     if (p == party::peer && config_.peer_may_leave) {
-        if (uplink_->connected()) peer_here_ = false;  // that is another one already
+        if (uplink_->connected()) peer_here_ = false;  // otherwise it is a new connection already
         return;
     }
     liveness_.closed(p, clock::now());

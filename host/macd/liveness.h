@@ -38,14 +38,14 @@ public:
 
     struct finding {
         party who;
-        bool silent;  // else its connection closed
+        bool silent;  // true: it was silent; false: its connection closed
     };
     // `owes`: the party that has to send next; `connected` tells whether a party is connected.
     template <class Connected>
     std::optional<finding> look(party owes, time now, Connected&& connected) {
         if (gone_ != party::nobody) {
             if (connected(gone_))
-                gone_ = party::nobody;  // it came back
+                gone_ = party::nobody;  // the party came back
             else if (now >= gone_at_ + goodbye_grace)
                 return finding{gone_, false};
         }

@@ -134,7 +134,8 @@ bool tcp_diag::receive(bool until_done, Take&& take) {
         auto left = static_cast<unsigned>(size);
         for (auto* h = reinterpret_cast<nlmsghdr*>(answer_.data()); NLMSG_OK(h, left);
              h = NLMSG_NEXT(h, left)) {
-            if (until_done && h->nlmsg_seq != sequence_) continue;  // of a listing given up
+            // belongs to a listing that was abandoned
+            if (until_done && h->nlmsg_seq != sequence_) continue;
             if (h->nlmsg_type == NLMSG_DONE) return true;
             if (h->nlmsg_type == NLMSG_ERROR) {
                 const int code = -static_cast<const nlmsgerr*>(NLMSG_DATA(h))->error;

@@ -23,7 +23,7 @@ struct tcp_connection {
     std::uint8_t family = 0;  // AF_INET, AF_INET6
     std::uint8_t state = 0;   // TCP_ESTABLISHED, ...
     inet_diag_sockid id{};
-    tcp_info info{};  // what this kernel does not know of it is 0
+    tcp_info info{};  // fields that this kernel does not know are 0
     std::array<char, 16> congestion_control{};
 };
 
@@ -47,7 +47,7 @@ public:
     bool refresh();
 
     const std::vector<tcp_connection>& connections() const { return connections_; }
-    std::size_t omitted() const { return omitted_; }  // in the last search
+    std::size_t omitted() const { return omitted_; }  // connections left out by the last search
     const std::string& failure() const { return failure_; }
 
 private:

@@ -15,10 +15,11 @@ namespace {
 
 constexpr std::size_t block = 1 << 16;
 constexpr double full_scale = 0.999;
-constexpr double lowest = 1e-20;  // powers: -200 dBFS
+constexpr double lowest = 1e-20;  // least power, -200 dBFS
 constexpr double tone_over_noise_db = 15;
-constexpr double beside = 6.0 / block;   // where the noise next to a line is taken
-constexpr double line_over_noise = 4.0;  // in power: 6 dB
+// distance from a line at which its noise is measured, cycles per sample
+constexpr double beside = 6.0 / block;
+constexpr double line_over_noise = 4.0;  // power ratio: 6 dB
 using points = std::array<float, iq::power_spectrum::nof_points>;
 
 double db(double power) { return 10 * std::log10(std::max(power, lowest)); }
@@ -36,7 +37,7 @@ double median(points p) {
     return p[p.size() / 2];
 }
 
-// A phasor that turns by `frequency` a sample, exact for as long as one likes.
+// A phasor that turns by `frequency` cycles a sample, without accumulating errors.
 class turning {
 public:
     explicit turning(double frequency)

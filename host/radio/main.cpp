@@ -32,12 +32,13 @@ using namespace wip::config;
 using nlohmann::json;
 using wip::bad_input, wip::machine_error;
 
-constexpr double settling_s = 0.05;  // of gains and oscillators, before samples count
+// seconds in which gains and oscillators settle, before samples count
+constexpr double settling_s = 0.05;
 // LO of the transmitter above the receiver's: enough to tell images and leakage apart, and within
 // what the software USRP hears (20 kHz) with two oscillators.
 constexpr double apart_hz = 12e3;
-constexpr int tone_cycles = 900;       // of 7680 samples: 900 kHz above its LO at 7.68 MS/s
-constexpr double oscillators = 30e-6;  // how far two of them may be apart
+constexpr int tone_cycles = 900;       // cycles in 7680 samples: 900 kHz above its LO at 7.68 MS/s
+constexpr double oscillators = 30e-6;  // largest relative difference between two oscillators
 constexpr int attempts = 5;
 
 struct wishes {
@@ -227,7 +228,7 @@ int main(int argc, char** argv) {
                                                         : loop(w, radio);
         std::puts(j.dump().c_str());
         return 0;
-    } catch (const uhd::environment_error& e) {  // it was there, and is not any more
+    } catch (const uhd::environment_error& e) {  // the radio was there and has gone
         return fail(e.what(), exit_failed);
     } catch (const uhd::usb_error& e) {
         return fail(e.what(), exit_failed);

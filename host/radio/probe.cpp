@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double pps_within_s = 2.5;  // as a station waits
+constexpr double pps_within_s = 2.5;  // seconds; a station waits as long for the edge
 
 json range(const uhd::meta_range_t& r) {
     return {{"lowest", r.start()}, {"highest", r.stop()}, {"step", r.step()}};

@@ -25,7 +25,7 @@ public:
     // Without a user it stays what it is. Throws config::error when there is no such user.
     privileged_start(const config::settings& settings, const std::string& user);
 
-    int signals() const { return signals_; }  // descriptor
+    int signals() const { return signals_; }  // descriptor from which signals are read
     // The account that give_up() becomes, if any.
     const std::optional<account>& becomes() const { return account_; }
     // The sockets become the user's, and so does the process, with the capabilities of `keep`.

@@ -25,7 +25,7 @@ int exit_code_of(stop_cause cause) {
             return config::exit_peer_lost;
         case openwip::stop::UNFIT:
             return config::exit_bad_input;
-        default:  // a cause of a later version, too
+        default:  // also causes that only a later version knows
             return config::exit_asked;
     }
 }

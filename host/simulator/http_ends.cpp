@@ -17,8 +17,8 @@ using ns3::Socket;
 
 struct http_server::visit {
     Ptr<counting_socket> socket;
-    std::vector<std::uint8_t> request;  // as much of it as is there
-    std::uint64_t left = 0;             // of the responses
+    std::vector<std::uint8_t> request;  // the part of the request that has arrived
+    std::uint64_t left = 0;             // bytes of responses still to be sent
 };
 
 http_server::http_server(const http_flow& f) : flow_end(f.of.number, "server"), flow_(f) {

@@ -24,7 +24,7 @@ public:
     }
     void advance(std::int64_t now_ns) override { path_.release(now_ns); }
     std::int64_t next_wakeup() const override { return path_.next_due(); }
-    link_sums sums() const override { return {}; }  // the path has them
+    link_sums sums() const override { return {}; }  // the path has the counts
     bool idle() const override { return path_.next_due() == never; }
     void deliver(std::span<const std::uint8_t> packet, std::int64_t due_ns) const {
         hand_over({packet, 0, due_ns, due_ns});

@@ -139,7 +139,7 @@ void link_device::receive(std::span<const std::uint8_t> packet) {
         ipv4_protocol, GetAddress());
 }
 
-// The address is not used, but the stack asks for one.
+// The address is not used, but the stack requires one.
 ns3::Address link_device::GetAddress() const { return ns3::Mac48Address("02:00:00:00:00:01"); }
 
 bool link_device::Send(ns3::Ptr<ns3::Packet> packet, const ns3::Address& /*to*/,

@@ -77,7 +77,7 @@ void write(const Ptr<Socket>& socket, std::uint64_t& left) {
         const auto n = static_cast<std::uint32_t>(
             std::min<std::uint64_t>({left, chunk, socket->GetTxAvailable()}));
         if (n == 0) return;
-        left -= n;  // before Send(), which may come back here
+        left -= n;  // before Send(), which may call this function again
         if (socket->Send(ns3::Create<ns3::Packet>(n), 0) < 0) {
             left += n;
             return;

@@ -72,7 +72,8 @@ filter reading_filter() {
     filter f;
     f.add(load, architecture_at);
     f.compare(architecture, 1, 0);
-    f.add(answer, SECCOMP_RET_KILL_PROCESS);  // its numbers mean other calls
+    // on another architecture the numbers mean other calls
+    f.add(answer, SECCOMP_RET_KILL_PROCESS);
     f.add(load, number_at);
     for (const auto& call : reading_calls) {
         if (call.must_be == first_argument::anything) {

@@ -35,8 +35,9 @@ namespace wip::trace {
 inline constexpr std::int64_t most_played_slots = slots_per_second * 2 * 3600;
 
 struct confined_trace {
-    std::vector<bin_model::trace_row> snr_db, predicted_snr_db;  // the latter empty: no predictions
-    std::optional<int> horizon_slots;  // of its predictions, if it holds any
+    // predicted_snr_db is empty if the trace has no predictions
+    std::vector<bin_model::trace_row> snr_db, predicted_snr_db;
+    std::optional<int> horizon_slots;  // horizon of its predictions, if it has any
 };
 
 // The account of a cell's processes, or nobody where that was not made

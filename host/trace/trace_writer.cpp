@@ -41,7 +41,8 @@ struct writer::impl {
         if (::lseek(fd, 0, SEEK_END) < 0 ||
             ::write(fd, more.data(), more.size()) < static_cast<ssize_t>(more.size())) {
             if (errno == 0)
-                (void)!::write(fd, more.data(), 1);  // it took a part, and refuses the rest
+                // the disk took a part, and now refuses the rest
+                (void)!::write(fd, more.data(), 1);
             if (errno != 0) throw machine_error(name + ": cannot be written", errno);
         }
         throw machine_error(name + ": cannot be written: the HDF5 library refuses it");
@@ -73,7 +74,7 @@ struct writer::impl {
     void open() {
         const os::output_file beside(name);
         std::string made;
-        if (beside.is_written_as_it_is()) {  // no place for a file beside a device
+        if (beside.is_written_as_it_is()) {  // there is no place for a file beside a device
             made = P_tmpdir "/openwip-trace.XXXXXX";
             fd = ::mkostemp(made.data(), O_CLOEXEC);
         } else {

@@ -97,7 +97,7 @@ void time_travel::serve() {
             running_ = false;
             shared_->running_id = calendar_id;
             return;
-        case op_request:  // as long as it does not use the page
+        case op_request:  // only as long as it does not use the page
         case op_get:
             reply.time = shared_->current_time;
             break;

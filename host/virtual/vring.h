@@ -30,7 +30,7 @@ private:
         std::uint64_t address, size;
         std::uint8_t* mapped;
         std::size_t mapped_size;
-        std::uint64_t lead;  // of the mapping, before `address`
+        std::uint64_t lead;  // bytes of the mapping that lie before `address`
     };
     std::vector<region> regions_;
 };

@@ -19,7 +19,7 @@ using openwip::telemetry::Telemetry;
 constexpr std::size_t most_columns = 60'000, most_status = 12'000, most_receiver = 600,
                       most_packets = 300'000, most_tcp = 60'000, most_verdicts = 12'000,
                       most_events = 5'000, most_names = 200;
-// Publishers are apart by their buffers, not by seconds; a slot further away is another run, or a
+// Publishers differ by their buffers, not by seconds; a slot further away is another run, or a
 // damaged number. Two messages in a row have to agree before the axis follows.
 constexpr std::int64_t largest_step_back = 3 * slots_per_second;
 constexpr std::int64_t largest_step_ahead = 20 * slots_per_second;
@@ -229,7 +229,7 @@ bool session_model::take(const std::string& source, const Telemetry& m) {
         case Telemetry::kFrames:
         case Telemetry::kIp:
         case Telemetry::WHAT_NOT_SET:
-            break;  // captures are another program's
+            break;  // these topics are for capture programs
     }
     if (!good) return false;
     revisions_[static_cast<std::size_t>(m.what_case()) % revisions_.size()] = ++revision_;
@@ -390,7 +390,7 @@ bool session_model::take_packets(const openwip::telemetry::PacketBatch& batch) {
             return false;
     }
     for (const auto& r : batch.packet()) {
-        if (r.uplink()) continue;  // the views are of the downlink
+        if (r.uplink()) continue;  // The views show the downlink only.
         packet_point p;
         p.slot = slots_of_ns(r.left_ns());
         p.number = r.number();

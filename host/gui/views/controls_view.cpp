@@ -201,7 +201,8 @@ std::map<std::string, std::string> controls_view::flat(const std::string& yaml) 
 std::map<std::string, std::string> controls_view::in_use(const openwip::control::MacStatus& mac) {
     auto found = flat(mac.effective_yaml());
     const auto& receiver = mac.radio();
-    if (receiver.predictor().empty()) return found;  // no receiver, or nothing heard of it yet
+    // there is no receiver, or no status of it has come yet
+    if (receiver.predictor().empty()) return found;
     for (const auto& [key, value] :
          {std::pair{"phy.predictor", receiver.predictor()},
           std::pair{"link.combining", std::string(receiver.combining() ? "on" : "off")}})
@@ -274,7 +275,7 @@ void controls_view::send(line& l) {
             } else {
                 say(QStringLiteral("%1 = %2: taken").arg(text(of->row->key), value), false);
             }
-            next_ask_ns_[station] = 0;  // read back at once
+            next_ask_ns_[station] = 0;  // the value is read back at once
         });
 }
 

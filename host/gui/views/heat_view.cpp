@@ -121,7 +121,7 @@ void heat_view::make_legend() {
     };
     if (kind_.name != nullptr) {
         const int n = bar.height();
-        const int step = (n + 4) / 5;  // room for five names
+        const int step = (n + 4) / 5;  // there is room for five names
         for (int i = 0; i < n; i += step)
             label(kind_.terminals ? QString::number(i + 1)
                                   : kind_.name(static_cast<int>(kind_.low) + i),
