@@ -15,7 +15,7 @@ from program import bad_input, say, tell
 from tree import SAMPLE_RATE, radios
 
 EARLY_SAMPLES = 64
-CONVERTER_BUFFER = 32768  # some slots: nothing waits for room
+CONVERTER_BUFFER = 32768  # samples: some slots, so that nothing waits for room
 
 
 def open_radio(
@@ -125,7 +125,7 @@ def chain(
     if (clock, divider) == (SAMPLE_RATE, 1):
         top.connect(first, last)
         return None
-    if receive:  # some samples earlier, so that the first of the cell's can be made
+    if receive:  # starts some samples earlier, from which the cell's first sample is interpolated
         options.early_s = fractions.Fraction(EARLY_SAMPLES * divider, clock)
         set_start(radio, options)
         converter = wip.rate_converter(
