@@ -112,7 +112,7 @@ def silence(times):
             except link.NoAnswer:  # nor refused: this machine is too busy
                 continue
             if reply.error or reply.status.state not in (pb.ARMED, pb.PLAYING):
-                continue  # this host was silent too early
+                continue  # the host's silence had begun too early
             time.sleep(0.2)
             status = device.status()
             if status.state == pb.SILENT and set(status.levels) == {127}:

@@ -61,7 +61,8 @@ struct times {
 
 times run(const curves::world_config& config, int slots) {
     constexpr int settle = 250;
-    constexpr int batch = 64;  // made first, so that the channel's memory traffic is not in between
+    // slots made in advance, so that the channel's memory traffic is not in between
+    constexpr int batch = 64;
     times t;
     curves::world w(config);
     slot_modulator modulator({});

@@ -35,7 +35,7 @@ using namespace wip;
 using sample_model::cf32;
 using sample_model::exact_rate;
 
-constexpr double band = 0.3255, attenuation_db = 90;  // rate_converter.cpp
+constexpr double band = 0.3255, attenuation_db = 90;  // values of rate_converter.cpp
 
 cf32 signal(double seconds) {
     std::complex<double> sum;
@@ -94,7 +94,7 @@ void compare(const exact_rate& in, const exact_rate& out, int slots, bool first)
                              late));
         };
         const std::int64_t until =
-            ours.map().at_or_after(taken - ours.after() - 1);  // its inputs are there
+            ours.map().at_or_after(taken - ours.after() - 1);  // its inputs have been given
         const auto size = static_cast<std::size_t>(until - ours_made);
         y.resize(std::max(size, blocks * p));
         us_ours.measure([&] {

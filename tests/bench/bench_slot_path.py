@@ -41,7 +41,7 @@ from openwip_cli.settings.kinds import Integer, Real
 
 CELL = "slotpath"
 TCP_STARTS_S = 60  # within
-SETTLE_S = 1.5  # of the stream, before anything is read
+SETTLE_S = 1.5  # seconds of the stream before anything is read
 STOPPED_S = 0.3
 CAUGHT_UP_S = 0.02  # behind: of no interest any more
 CATCHES_UP_S = 20.0  # within

@@ -11,7 +11,7 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 NAMES = ("openwip-rate-a", "openwip-rate-b")
-SIZES = (64, 576, 1500)  # of IP packets
+SIZES = (64, 576, 1500)  # bytes of the IP packets
 HEADERS = 28
 SEND = """
 import socket, sys, time

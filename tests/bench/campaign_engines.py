@@ -113,7 +113,7 @@ def hyperqueue(folder, runs, kill):
 ENGINES = {
     "Snakemake": ("snakemake", snakemake, 1),
     "dask.distributed": ("distributed", dask, 1),
-    "submitit": ("submitit", submitit, 20),  # a job of SLURM or a Python for each run
+    "submitit": ("submitit", submitit, 20),  # each run is a job of SLURM, or a Python process
     "HyperQueue (library)": ("hyperqueue", hyperqueue, 1),
 }
 

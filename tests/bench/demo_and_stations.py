@@ -30,7 +30,7 @@ import two_computers
 from demo_support import openwip
 from openwip_cli.machine import system
 
-WITHIN = 0.02  # of the demo's goodput
+WITHIN = 0.02  # share of the demo's goodput by which the stations may differ
 WINDOW_KB = 128
 
 

@@ -214,7 +214,7 @@ def as_radio(point: Point, seed: int, places: Any) -> float:
     return of_linux(point, seed, places, OF_RADIO)
 
 
-COUNTED: dict[str, float] = {}  # of the last run, beside its rate
+COUNTED: dict[str, float] = {}  # counters of the last run, beside its rate
 
 
 def workload_of(point: Point, places: Any) -> Any:
@@ -267,7 +267,7 @@ def of_samples(point: Point, seed: int, places: Any) -> float:
 def by_the_clock(point: Point, report: dict[str, Any]) -> float:
     if not report["verdict"]["valid"]:
         raise RuntimeError("; ".join(report["verdict"]["reasons"]))
-    if point.kb:  # until its last byte, as in the others
+    if point.kb:  # runs until its last byte, as in the other fidelities
         return 8e-3 * point.kb / report["workload"]["flows"][str(point.kb)]["last_byte_s"]
     return 1e-6 * report["workload"]["goodput_bps"]
 
@@ -298,7 +298,7 @@ FIDELITIES = {
     "as-radio": as_radio,
     "sample": of_samples,
 }
-WITHIN = {"real": 0.03, "sample": 0.05}  # of those with fewer seeds
+WITHIN = {"real": 0.03, "sample": 0.05}  # relative tolerance for fidelities with fewer seeds
 
 
 class Kept:
@@ -406,7 +406,7 @@ def draw(rows: list[dict[str, Any]], labels: list[str], file: pathlib.Path) -> N
         axes.errorbar(
             [labels.index(r["point"]) + 0.13 * (n - 2.5) for r in mine],
             [r["mean"] for r in mine],
-            # of two it says nothing
+            # Two values are too few for a statement.
             [r["half"] if r["runs"] > 2 else 0 for r in mine],
             fmt="o_s^sD"[n],
             mfc="none" if name == "as-radio" else None,

@@ -276,7 +276,7 @@ class Program:
                 costs[frozenset(group)] = blocks[next(iter(group))][0]
                 continue
             if not heads:
-                continue  # nobody comes there
+                continue  # no path enters this loop
             if len(heads) > 1:
                 raise SystemExit(f"interrupt_times.py: {name} has a loop with two beginnings")
             costs[frozenset(group)] = self.loop(name, blocks, group, heads.pop())
@@ -304,7 +304,7 @@ class Program:
             and not any(b for b in group if blocks[b][0] > MOST_OF_A_POLL)
         ):
             self.polls.append(once)
-            return SPI_WORD + 2 * once  # a look that is just too early, and one after it
+            return SPI_WORD + 2 * once  # one poll that is just too early, and the next one
         times = next((n for function, n in TIMES_OF.items() if called(name, function)), None)
         if times is None:
             raise SystemExit(

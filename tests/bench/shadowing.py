@@ -78,7 +78,7 @@ def shares(report):
     return [100 * n / sum(counts) for n in (counts + [0] * MOST_BITS)[1 : MOST_BITS + 1]]
 
 
-def alike(a, b):
+def intervals_agree(a, b):
     return a.covers(b.mean) and b.covers(a.mean)
 
 
@@ -101,7 +101,12 @@ def figures(runs):
         )
         evaluated = max(e.mean for e in of.values()) >= LEAST_SHARE
         found.append(
-            {"bits": bits, **row, "judged": evaluated, "ok": not evaluated or alike(*of.values())}
+            {
+                "bits": bits,
+                **row,
+                "judged": evaluated,
+                "ok": not evaluated or intervals_agree(*of.values()),
+            }
         )
     goodput = {way: {s: runs[way][s]["tcp"]["goodput_bps"] for s in seeds} for way in WAYS}
     row, of = compared(goodput)
@@ -113,7 +118,7 @@ def figures(runs):
         "tcp_bps": {
             **row,
             "ratio": dataclasses.asdict(ratio),
-            "ok": alike(*of.values()) and abs(ratio.mean - 1) <= MOST_TCP,
+            "ok": intervals_agree(*of.values()) and abs(ratio.mean - 1) <= MOST_TCP,
         },
     }
 

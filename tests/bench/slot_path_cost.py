@@ -20,7 +20,7 @@ class Counts:
     preemptions: int = 0  # involuntary: somebody else came first
     user_s: float = 0.0
     kernel_s: float = 0.0
-    run_s: float = 0.0  # as the scheduler counts, to the nanosecond
+    run_s: float = 0.0  # seconds by the scheduler's count, exact to the nanosecond
     waited_s: float = 0.0  # ready, without a core
 
     def __add__(self, other: Any) -> "Counts":

@@ -44,10 +44,11 @@ TRIALS = {  # curve: (short, full)
 MARKS = [0.0085, 0.0356, 0.0963, 0.20]
 AIM = [0.0042, 0.0144, 0.0387, 0.0834]  # design: Wiener over 12 known elements of 5 bins
 LOSS_WITHOUT_INTERFERENCE = {4: 1, 6: 1, 8: 3}  # dB; 256-QAM began at 6.1
-RESULTS = "openwip-results/curves"  # in the current folder; the build folder may be removed
-# a loss below that is evaluated against the receiver without interference
+# folder in the current one, since the build folder may be removed
+RESULTS = "openwip-results/curves"
+# Losses below this are evaluated against the receiver without interference.
 FLATTERED_DB = -0.3
-# with the profile's shadowing; stated before it was measured
+# With the profile's shadowing; the value was stated before the measurement.
 SHADOWING_AIM = {3: 0.05}
 SQUARE = {
     1: "BPSK",

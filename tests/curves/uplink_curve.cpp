@@ -28,7 +28,8 @@ std::vector<double> event_weights(int most) {
     const auto width = static_cast<std::size_t>(most) + 1;
     std::vector<double> events(width);
     for (int begin = 0; begin < phy::code_information_bits; ++begin) {
-        std::array<std::vector<double>, 64> now, next;  // paths by the last six bits, by weight
+        // numbers of paths by the last six bits and by weight
+        std::array<std::vector<double>, 64> now, next;
         for (auto& paths : now) paths.assign(width, 0);
         now[1][static_cast<std::size_t>(sent(begin, 1))] = 1;
         for (int step = begin + 1; step < steps; ++step) {

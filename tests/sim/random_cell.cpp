@@ -23,7 +23,7 @@ struct cell_script {
         bool queue = false, packing = false, losses = false, load = false;
     } change;
     std::uint64_t seed = 1;
-    int blackouts = 0;  // in every so many phases one, of a kind and length that are drawn
+    int blackouts = 0;  // phases for each blackout, whose kind and length are drawn; 0: none
 };
 
 drawn_world<cell_script> draw(std::uint64_t seed) {

@@ -65,7 +65,7 @@ public:
     }
 
     wlan_cell cell;
-    std::vector<std::uint64_t> up, down;  // packets delivered, of each station
+    std::vector<std::uint64_t> up, down;  // packets delivered, by station
     std::int64_t now = 0;
     std::int64_t last_due = 0;
 

@@ -125,7 +125,7 @@ class Computer:
             "sysctls": {
                 path: sh(
                     "cat", path, inside=HOST, check=False
-                )  # of an interface that has been moved: ""
+                )  # returns "" for an interface that has been moved
                 for name in ("all", "default", "eth0", "lan0", "lan1")
                 for path in (
                     f"/proc/sys/net/ipv4/conf/{name}/forwarding",

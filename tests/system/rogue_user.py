@@ -69,7 +69,7 @@ def take_the_folder():
     with contextlib.suppress(OSError):
         os.listdir(MEETING)
         got(f"listed {MEETING}")
-    with contextlib.suppress(OSError):  # a process that can read it could hold its locks
+    with contextlib.suppress(OSError):  # a process that can read the file could hold its locks
         os.close(os.open(MEETING, os.O_RDONLY | os.O_DIRECTORY))
         got(f"opened {MEETING}")
 

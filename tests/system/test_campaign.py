@@ -321,7 +321,7 @@ class KilledWorkers(unittest.TestCase):
             before = now
         self.assertLess(set(codes), {0, 1, 2, 3, 75})
         self.fate({})
-        # a worker that the file system made fail may look as if it had failed of itself
+        # A worker whose file system failed may look as if it had failed by itself.
         code, _, _ = self.campaign("--retry-failed")
         self.assertEqual((code, sorted(self.results())), (0, sorted(self.keys)))
         after = self.results()

@@ -77,7 +77,7 @@ PROGRAM = textwrap.dedent("""
                     got["odd"] += lite and data != END
                     s.settimeout(0.5 if data == END else 3)
                     continue
-                s.settimeout(3)      # where no end is heard
+                s.settimeout(3)      # seconds, if the end of the stream does not arrive
                 number = int.from_bytes(data[:4], "big")
                 sent = datagram(number)
                 if data[:HEAD] != sent[:HEAD] or number >= COUNT or len(data) != SIZE:

@@ -295,7 +295,7 @@ class Observer(unittest.TestCase):
             self.connect(port, size=1000)
         self.start("tcp.flows=2")
         left_out = self.read_until(self.reader("tcp"), lambda t: t.tcp.left_out)
-        # one at each station, and what other tests left closing
+        # One connection at each station, and those that other tests left closing.
         self.assertGreaterEqual(left_out, 2)
 
     def test_a_topic_that_nobody_reads_is_not_made(self):

@@ -122,7 +122,7 @@ TEST(Channels, both_of_one_stream_go_through_with_every_bit) {
     const auto rx = w.to->get_rx_stream(channels({0, 1}));
     ASSERT_EQ(tx->get_num_channels(), 2u);
     ASSERT_EQ(rx->get_num_channels(), 2u);
-    constexpr std::size_t n = 1'000'000;  // more than queues and rings hold
+    constexpr std::size_t n = 1'000'000;  // samples, more than queues and rings hold
     const samples a = noise(1, n), b = noise(2, n);
     begin(*rx, 0.1, n);
     std::thread sender([&] {
@@ -180,7 +180,7 @@ TEST(Channels, have_gain_and_carrier_of_their_own_and_one_time) {
     const auto tx = w.from->get_tx_stream(channels({0, 1}));
     const auto rx = w.to->get_rx_stream(channels({0, 1}));
     w.from->set_tx_gain(unity_db - 6, 0);
-    w.to->set_rx_freq(carrier - 15e3, 1);  // hears it 15 kHz above
+    w.to->set_rx_freq(carrier - 15e3, 1);  // so the carrier appears 15 kHz higher
     w.to->set_time_now(uhd::time_spec_t(1000.0));
     begin(*rx, 1000.1, 7680);
     const samples one(7680, 0.5f);
@@ -237,7 +237,7 @@ TEST(Channels, are_those_of_the_subdevice_specification) {
     two_cables w;
     w.to->set_rx_subdev_spec(uhd::usrp::subdev_spec_t("B:0"));
     EXPECT_EQ(w.to->get_rx_num_channels(), 1u);
-    const auto tx = w.from->get_tx_stream(channels({1, 0}));  // the other way round
+    const auto tx = w.from->get_tx_stream(channels({1, 0}));  // the channels in the other order
     const auto rx = w.to->get_rx_stream(channels({0}));
     const samples a = noise(7, 10'000), b = noise(8, 10'000);
     begin(*rx, 0.1, 10'000);

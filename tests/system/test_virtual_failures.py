@@ -228,7 +228,7 @@ class Failures(unittest.TestCase):
                     self.assertEqual(process.wait(120), 0, process.stderr.read())
                 digests.append(hashlib.sha256(packets.read_bytes()).hexdigest())
         self.assertEqual(digests[0], digests[1])
-        self.assertGreater(stopped, 1)  # with kernel and programs
+        self.assertGreater(stopped, 1)  # the processes of the kernel and its programs
 
     def test_streams_that_are_closed_and_a_disk_that_holds_no_more(self):
         environment = os.environ | {"OPENWIP_NO_BUILD": "1"}

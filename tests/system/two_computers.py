@@ -258,7 +258,7 @@ class World:
     def start_medium(self, snr):
         noise = -15 - snr + 1.864  # 500 of 768 subcarriers
         build = environment()["OPENWIP_BUILD"]
-        core = max(os.sched_getaffinity(0))  # where the stations put their slot paths
+        core = max(os.sched_getaffinity(0))  # the core on which the stations put their slot paths
         self.medium_log = open(self.folder / "air.log", "w")
 
         def start(file, text, *command, more=()):

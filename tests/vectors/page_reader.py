@@ -278,7 +278,7 @@ def packets(in_order, frames, begins):
             if sn not in begins:
                 continue
             at, reading, packet = begins[sn], True, []
-        while at < len(frame) and (packet or frame[at]):  # else padding
+        while at < len(frame) and (packet or frame[at]):  # the rest is padding
             packet.append(frame[at])
             at += 1
             octets = [a << 4 | b for a, b in zip(packet[0::2], packet[1::2])]

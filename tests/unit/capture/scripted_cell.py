@@ -147,7 +147,8 @@ class ScriptedCell:
         for bin_index, unit in units:
             bad = fail(unit)
             outcome = UNKNOWN if unheard else BAD if bad else GOOD
-            self.log.append((self.slot, bin_index, copy.copy(unit), outcome))  # as it was sent
+            # a copy of the unit as it was sent
+            self.log.append((self.slot, bin_index, copy.copy(unit), outcome))
             sent.append(self._record(bin_index, unit, 0))
             received.append(self._record(bin_index, unit, outcome))
             if outcome == GOOD:

@@ -24,7 +24,7 @@ namespace {
 using row = std::array<float, nof_bins>;
 
 struct pairs {
-    std::vector<std::pair<double, double>> of;  // predicted, true
+    std::vector<std::pair<double, double>> of;  // (predicted, true) SNRs
 
     double nmse() const {
         double error = 0, power = 0;

@@ -250,7 +250,7 @@ struct mutant {
     std::vector<std::string> caught_by;
 };
 
-void reads_times(family& f) {  // the DUC as well
+void reads_times(family& f) {  // reads the DUC's time as well
     f.transmit.reads_time_in_burst = true;
     f.transmit.converter_counts_time = false;
 }

@@ -68,7 +68,8 @@ TEST(Shadowing, variance_is_the_same_between_the_steps_of_the_process) {
 }
 
 TEST(Shadowing, autocorrelation_is_exponential_and_the_pole_that_of_the_text) {
-    const double step = -2 * std::log(0.74);  // of the literature's AR(1)
+    // step of the literature's AR(1) with coefficient 0.74
+    const double step = -2 * std::log(0.74);
     const int n = 100000;
     const std::vector<double> x = walk({4, 2, 0.74, false}, step / 2, n);
     const auto r = [&](int lag) {

@@ -100,7 +100,7 @@ TEST(Fading, HasTheAutocorrelationOfBessel) {
         }
         for (std::size_t m = 0; m < slots; m += 5) {
             const double x = 2 * std::numbers::pi * doppler * slot_s * static_cast<double>(m);
-            if (x > 12) break;  // of 8 oscillators: 2 N
+            if (x > 12) break;  // with 8 oscillators the largest value is 2 N
             EXPECT_NEAR(sum[m] / n, std::cyl_bessel_j(0, x), 0.035) << doppler << " Hz, " << m;
         }
     }
@@ -186,7 +186,8 @@ TEST(PowerLoop, FollowsTheSirOfSomeSlotsAgo) {
         for (int slot = 0; slot < 30; ++slot) {
             loop.next_slot();
             power.push_back(loop.power_dbw(0));
-            const float sir = slot == 5 ? 1.0f : 1.9f;  // too low once, else between the targets
+            // once too low, otherwise between the targets
+            const float sir = slot == 5 ? 1.0f : 1.9f;
             loop.measured(std::vector{sir});
         }
         for (int slot = 0; slot < 30; ++slot)

@@ -153,7 +153,7 @@ class Terminals(ReportWorld):
                 drawn = plots.png if n == 2 else lambda figure: "AAAA"  # pixels take the time
                 with mock.patch.object(plots, "png", drawn):
                     text = Whole(self.page()).text
-                # in the list of contents, too
+                # It is in the list of contents as well.
                 self.assertEqual(text.count("Measured SNR"), 2 * maps)
                 for title in (
                     "Allocation",

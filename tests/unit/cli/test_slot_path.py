@@ -441,7 +441,8 @@ class MachineStalls(unittest.TestCase):
             os.environ.get("OPENWIP_BUILD", pathlib.Path(__file__).parents[3] / "build")
         )
         watch = slot_path.StallMonitor([placement.usable()[0]], places.Places(build, build, ""))
-        until = time.monotonic() + 5  # it looks from then on, or ends without its priority
+        # the monitor has begun by then, or has ended for want of priority
+        until = time.monotonic() + 5
         monitor = watch.processes[0]
         while (
             monitor.poll() is None
@@ -460,7 +461,7 @@ class MachineStalls(unittest.TestCase):
         self.assertGreaterEqual(found["count"], 1)
         self.assertGreater(found["longest_ms"], 40)
         self.assertGreaterEqual(found["together_ms"], found["longest_ms"])
-        # it was not ready, so nobody held it back
+        # the process was not ready, so nothing held it back
         self.assertLess(found["held_back"]["longest_ms"], 40)
 
 

@@ -214,7 +214,7 @@ class Output(Case):
             (None, r"nth packet that arrived (n/50)", [0, 1, 2]),
         ):
             work = flow_results.stream(4, arrived or [[n, 9] for n in numbers])
-            if arrived is None:  # as before there were numbers
+            if arrived is None:  # a result from before packets had numbers
                 del work["numbers"]
             r = results(self.experiment(), lambda p, n: {"workload": work})
             axes = figures.scatter(

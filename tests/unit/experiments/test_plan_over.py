@@ -49,7 +49,7 @@ class Over(unittest.TestCase):
             (1, "4096 8192 16384"),
         )
         self.assertEqual(plain.runs()[0].spec["workload"]["congestion_control"], "cubic")
-        self.assertNotIn("tcp", other.runs()[0].spec)  # that of ns-3
+        self.assertNotIn("tcp", other.runs()[0].spec)  # `tcp` holds settings of ns-3 only
         self.assertFalse({r.key for r in plain.runs()} & {r.key for r in other.runs()})
         same = [
             plan.Experiment(

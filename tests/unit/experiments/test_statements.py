@@ -195,7 +195,7 @@ class Comparisons(Case):
         }
         lower = {0: 2.0, 0.01: 4.0, 0.05: 8.0}
 
-        def of(*more):  # of modulation 2 over 1
+        def of(*more):  # ratio of modulation 2 to modulation 1
             more = dict(zip(lower, more))
             return lambda p: (
                 None
@@ -256,7 +256,7 @@ class Comparisons(Case):
             "where": {"channel": "jakes"},
             "most": 1,
         }
-        # as U-A4's fack
+        # The same form as statement `fack` of U-A4.
         self.assertEqual(
             self.check(
                 value | {"most": "1e3", "where": {"channel": "jakes", "sysctl.tcp_fack": 1}}
@@ -322,7 +322,7 @@ class Comparisons(Case):
         wide = {1: 3.0, 2: -3.0, 3: 3.0, 4: -2.8}
         at = {"channel": "jakes"}
 
-        def of(means, noisy):  # of modulations
+        def of(means, noisy):  # results for three modulations
             return lambda p, r: (
                 means[p["modulation"]] + wide[r] * (p["modulation"] == noisy)
                 if p["modulation"] in means
@@ -413,7 +413,7 @@ class Comparisons(Case):
                 "over": "queue_packets",
             },
         )
-        # of the noise at 3, between ends whose growths are far apart
+        # The noise is at 3, between ends whose growths differ clearly.
         for size, holds in ((0, "yes"), (0.3, "yes (not sure)")):
             of_queue = (
                 lambda p, r: {1: 100, 2: 220, 3: 400, 4: 500, 5: 510}[p["queue_packets"]]

@@ -40,7 +40,7 @@ TEST_F(BaseStation, ARequestThatWouldHaveToWaitForTheClockNeedNotWakeTheStation)
 TEST_F(BaseStation, PacketsAreReadJustBeforePlanning) {
     run(150, 160);  // feedback has come, so frames may be sent
     ask(161);
-    tun.give(ip_packet(100));  // after the request, before the clock
+    tun.give(ip_packet(100));  // it comes after the request and before the clock
     hear(word(158));
     ASSERT_EQ(planned().back(), 161);
     EXPECT_GT(port.plans.back().payload_size(), 0);
@@ -216,7 +216,7 @@ TEST_F(FreeRunning, OfRequestsThatHavePiledUpOnlyTheLastIsPlanned) {
     base.caught_up();
     EXPECT_EQ(planned(), (slots{150, 200}));
 }
-// A station that stood still for longer than a second: the first request after it may be damage,
+// A station that stalled for longer than a second: the first request after it may be damage,
 // the second is not.
 TEST_F(FreeRunning, AfterAStallOfAnyLengthItGoesOn) {
     for (std::int64_t k = 150; k < 160; ++k) ask_at_once(k);

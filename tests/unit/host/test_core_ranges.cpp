@@ -60,7 +60,7 @@ std::vector<core_number> core_numbers() {
         add(all, group + ".delay_ms", &packet_model::wired_config::delay_ms);
         add(all, group + ".rate_kbps", &packet_model::wired_config::rate_kbps);
         add(all, group + ".loss", &packet_model::wired_config::loss);
-        if (group == "from_base") continue;  // the others are those of to_base
+        if (group == "from_base") continue;  // the ranges are those of to_base
         add(all, group + ".held_mb", &packet_model::wired_config::held_mb);
         add(all, group + ".queue_packets", &packet_model::wired_config::queue_packets);
     }

@@ -241,7 +241,7 @@ TEST(EmulatorConfig, TriggersAndRadioControlAreWhatIsSet) {
         EXPECT_EQ(as_text(made(assignment)), as_text(b)) << assignment;
     };
     constexpr std::int64_t ms = 1'000'000;
-    expect("umts.errors=0", [](auto&) {});  // the defaults are the structure's
+    expect("umts.errors=0", [](auto&) {});  // the defaults are those of the struct
     expect("umts.poll_retransmitted=off", [](auto& b) { b.rlc.poll_last_retransmitted = false; });
     expect("umts.poll_pdus=7", [](auto& b) { b.rlc.poll_pdus = 7; });
     expect("umts.poll_sdus=3", [](auto& b) { b.rlc.poll_sdus = 3; });

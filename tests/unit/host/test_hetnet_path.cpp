@@ -117,7 +117,7 @@ TEST(HetnetPath, ItIsMovedWhileItRunsAndReportsWhereItIs) {
 
     s.merge_assignment("hetnet.network=UMTS");
     path.carrier->apply(translate(s), 5'000 * ms);
-    path.carrier->apply(translate(s), 5'100 * ms);  // the same again is nothing
+    path.carrier->apply(translate(s), 5'100 * ms);  // the same setting again has no effect
     path.downlink().offer(packet, 5'500 * ms);
     path.links.advance(6'000 * ms);
     auto status = base_of(path);

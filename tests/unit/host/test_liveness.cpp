@@ -48,7 +48,7 @@ TEST_F(two_parties, may_be_silent_while_the_other_one_owes) {
     EXPECT_FALSE(look(party::peer));
     now += 1500ms;
     watch.heard(party::peer, true, now);
-    EXPECT_FALSE(look(party::flowgraph));  // its time begins here
+    EXPECT_FALSE(look(party::flowgraph));  // its time begins to run here
     now += 1999ms;
     EXPECT_FALSE(look(party::flowgraph));
     now += 1ms;

@@ -29,7 +29,7 @@ TEST(Process, AnExceptionOnceItIsUpIsAFaultAndNoBadInput) {
 TEST(Process, EachKindOfFailureHasItsExitCode) {
     const auto ended = [](const std::function<void()>& fail, std::vector<const char*> words = {}) {
         const std::vector<config::key> keys;
-        spdlog::drop("it");  // of the run before
+        spdlog::drop("it");  // the logger of an earlier run
         words.insert(words.begin(), "it");
         const program p{"it", "test", &keys, [](config::settings&) {},
                         [&](config::settings&) {

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t bound = 4096;
 
 struct tcp_pair {
-    descriptor near, far;  // near: the proxy's
+    descriptor near, far;  // near: the proxy's end
     tcp_pair() {
         descriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
         sockaddr_in a{};

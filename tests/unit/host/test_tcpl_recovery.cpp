@@ -86,7 +86,8 @@ packet timestamps(std::uint32_t value, std::uint32_t echo) {
     return o;
 }
 
-constexpr std::uint32_t first_byte = 0xfffff000;  // of the server's stream: it wraps on the way
+// sequence number of the server's first byte: it wraps on the way
+constexpr std::uint32_t first_byte = 0xfffff000;
 constexpr std::uint32_t request = 7000;
 
 // A connection that the terminal has made to the server, which has sent `segments` of `size` bytes,
@@ -190,7 +191,8 @@ TEST_F(Connection, ASingleWrongBitAnywhereInTheHeaderIsRestoredOrTheSegmentIsDro
             ASSERT_EQ(v, verdict::recovered) << bit;
             segment sent = description(3);
             sent.options = timestamps(1002, 77);
-            if (byte == 13 && (0x80 >> bit % 8) == psh) sent.flags = ack | psh;  // does no harm
+            // a flipped PSH flag does no harm
+            if (byte == 13 && (0x80 >> bit % 8) == psh) sent.flags = ack | psh;
             EXPECT_EQ(p, make(sent)) << bit;
         }
         if (v != verdict::recovered) {
@@ -249,7 +251,7 @@ TEST_F(Connection, WhatFollowsAShortSegmentIsTaken) {
 TEST_F(Connection, WhatLiesOutsideTheWindowIsNot) {
     packet p;
     const auto hit = [](packet& x) { x.back() ^= 1; };
-    EXPECT_EQ(damaged(2, p, hit), verdict::sequence);        // has been acknowledged
+    EXPECT_EQ(damaged(2, p, hit), verdict::sequence);        // the data has been acknowledged
     EXPECT_EQ(damaged(3 + 45, p, hit), verdict::recovered);  // 45 x 1448 < 512 x 128
     EXPECT_EQ(damaged(3 + 46, p, hit), verdict::sequence);
     EXPECT_EQ(damaged(3 - 1448, p, hit), verdict::sequence);
@@ -287,7 +289,7 @@ TEST_F(Connection, AConnectionWithOtherOptionsIsLeftAlone) {
     packet p = make(s);
     p.back() ^= 1;
     EXPECT_EQ(relay.on_incoming(p), verdict::header);
-    deliver_intact(data(4));  // usual again
+    deliver_intact(data(4));  // the next segment without errors
     EXPECT_EQ(damaged(5, p, [](packet& x) { x.back() ^= 1; }), verdict::recovered);
 }
 
@@ -364,7 +366,7 @@ TEST_F(Connection, OtherPacketsPassUntouched) {
         EXPECT_EQ(p, before);
     }
     packet p = data(3);
-    p[15] ^= 1;  // the IP header itself
+    p[15] ^= 1;  // an error in the IP header itself
     EXPECT_EQ(relay.on_incoming(p), verdict::other);
 }
 
@@ -407,7 +409,7 @@ TEST_F(Connection, WhateverComesNothingBreaksAndNothingDoubtfulIsTaken) {
             for (unsigned i = 0; i < wrong; ++i)
                 p[from + random() % 60] ^= static_cast<std::uint8_t>(1U << random() % 8);
         }
-        if (p.size() >= 20 && random() % 2 == 0) {  // an IP header that passes all the same
+        if (p.size() >= 20 && random() % 2 == 0) {  // makes an IP header that passes the checks
             p[0] = 0x45;
             put16(p, 2, static_cast<std::uint32_t>(p.size()));
             put16(p, 10, 0);

@@ -106,7 +106,7 @@ TEST_F(guest, what_points_nowhere_is_refused) {
     const auto refused = [this](bool device_writes) {
         EXPECT_THROW(ring.take(memory, device_writes, taken), wip::peer_error);
     };
-    offer(4);  // there are four, from 0 on
+    offer(4);  // the queue has four descriptors, from 0 on
     refused(false);
     describe(0, base + bytes - 5, 6, 0);
     offer(0);
@@ -117,11 +117,11 @@ TEST_F(guest, what_points_nowhere_is_refused) {
     describe(0, data, 0xffffffff, 0);
     offer(0);
     refused(false);
-    describe(0, data, 10, more, 1);  // a circle
+    describe(0, data, 10, more, 1);  // descriptors that form a cycle
     describe(1, data, 10, more, 0);
     offer(0);
     refused(false);
-    describe(0, data, 10, 0);  // to be read, not to be written
+    describe(0, data, 10, 0);  // a buffer to be read, not to be written
     offer(0);
     refused(true);
 }
@@ -232,7 +232,7 @@ TEST(TimeTravel, turns_kicks_and_calls_are_in_the_page) {
     ASSERT_EQ(fds.size(), 2U);
     void* at = ::mmap(nullptr, 4096 + 2 * 128, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
     ASSERT_NE(at, MAP_FAILED);
-    struct fields {  // the second client's, of union um_timetravel_schedshm_client
+    struct fields {  // the part of the second client (union um_timetravel_schedshm_client)
         std::uint32_t capabilities, flags;
         std::uint64_t request, name, kicked[2], called[2];
         std::uint32_t by_word, turn;
@@ -259,7 +259,7 @@ TEST(TimeTravel, turns_kicks_and_calls_are_in_the_page) {
     EXPECT_EQ(page.called[0], std::uint64_t{1} << 63);
     EXPECT_EQ(page.called[1], 0U);
     clock.use_word();
-    clock.run(5000);  // the kernel waits for a message yet
+    clock.run(5000);  // the kernel still waits for a message
     ASSERT_TRUE(unix_socket::receive(line[1], &heard, sizeof heard));
     EXPECT_EQ(heard.op, 6U);
     EXPECT_EQ(heard.time, 5000U);

@@ -98,7 +98,7 @@ TEST(FeedbackBits, FormsThatNobodyPackedAreRefused) {
     EXPECT_TRUE(unpack_feedback(bits));
     EXPECT_EQ(with_crc(bits), bits);
     auto wrong = bits;
-    wrong[0] |= 0x03;  // slot 30 or 31 in the frame
+    wrong[0] |= 0x03;  // slot 30 or 31 in the frame, which do not exist
     wrong[1] |= 0xc0;
     EXPECT_FALSE(unpack_feedback(with_crc(wrong)));
     wrong = bits;

@@ -286,7 +286,7 @@ TEST(Handover, OneThatIsAskedForDuringAnotherFollowsIt) {
     c.delay_s = 2;
     world w(c);
     w.link.go_to({1, 0}, s);
-    w.link.go_to({0, 0}, 2 * s);  // replaced by the next line
+    w.link.go_to({0, 0}, 2 * s);  // the next line replaces this move
     w.link.go_to({2, 0}, 2 * s);
     EXPECT_EQ(w.link.destination(), (place{2, 0}));
     w.advance(10 * s);

@@ -144,7 +144,7 @@ TEST(Discard, TheShareOfLostPacketsIsThatOfIndependentBlocks) {
 
 TEST(Discard, WherePollsCountItIsThatOfAllFourBlocksOf1500Octets) {
     bearer_config c = of_profile("umts-384");
-    c.profile.block_down = 480;  // a PDU a block
+    c.profile.block_down = 480;  // one PDU per block
     for (const int m : {2, 3, 4}) expect_share(c, 1500, m, lost_of_blocks(4, m));
     // With a single transmission polls go on by default: that of the last block is not lost then.
     expect_share(c, 1500, 1, lost_of_blocks(3, 1));
@@ -166,7 +166,7 @@ TEST(Discard, WhatIsGivenUpMayArriveOrIsGone) {
         bearer_config c = of_profile("umts-384");
         c.errors_down.rate = 0.3;
         c.rlc.max_dat = 2;
-        c.rlc.status_prohibit_ns = 50 * ms;  // asks again for what is on its way
+        c.rlc.status_prohibit_ns = 50 * ms;  // asks again for PDUs that are on their way
         c.given_up_is_final = final;
         bearer b(c);
         for (int i = 0; i < 100; ++i) b.downlink().offer(packet(1500), 0);
@@ -386,7 +386,7 @@ TEST(Journal, AnUplinkPacketAloneHasTheTimesOfItsBlocksAndTheWiredNetworkBehindI
         return 0;
     });
     run_to(b, 105 * ms);
-    b.downlink().offer(packet(100), 105 * ms);  // nobody follows it
+    b.downlink().offer(packet(100), 105 * ms);  // nobody follows this packet
     b.uplink().offer(packet(150), 105 * ms);
     run_to(b, 1000 * ms);
     ASSERT_EQ(records.size(), 1U);
@@ -415,7 +415,9 @@ void follow_a_way(bearer::way way, bool in_order, std::uint64_t& waited) {
     packet_link& link = down ? b.downlink() : b.uplink();
     std::set<int> sent, reported;
     std::set<std::uint64_t> numbers;
-    std::map<std::int64_t, int> left;  // of those that arrived, less those that did
+    // by time: packets that the journal says were delivered then, less those that the link
+    // delivered
+    std::map<std::int64_t, int> left;
     std::uint64_t again = 0, dropped = 0, reordered = 0;
     link.deliver_to([&](const link_packet& p) {
         --left[p.due_ns];

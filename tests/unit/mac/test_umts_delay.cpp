@@ -35,7 +35,7 @@ double measured(double p, int blocks, int ret, int packets, int pdu_octets) {
     bearer_config c = of_profile("umts-384");
     c.profile.block_down = pdu_octets;
     c.profile.radio_ms = 5.0 * (ret - 4);
-    c.profile.one_way_ms = c.profile.radio_ms + 15;  // no core network
+    c.profile.one_way_ms = c.profile.radio_ms + 15;  // the delay without a core network
     c.errors_down.rate = p;
     c.rlc.largest_sdu = 20'000;
     c.rlc.max_dat = 1000;

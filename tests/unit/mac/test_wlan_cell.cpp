@@ -148,7 +148,7 @@ struct dynamic_world {
 
 TEST(WlanCell, ADynamicLimitIsWhatTheBurstsOfTheChannelAskFor) {
     dynamic_world d(1000);
-    EXPECT_EQ(d.after(100).first, retry_control::most);  // nothing is known yet
+    EXPECT_EQ(d.after(100).first, retry_control::most);  // there are no counts yet
     // The limit grows at once to what a longer burst needs, and falls within tens of bursts.
     for (const auto& [burst, limit] : {std::pair(20, 21), {30, 31}, {10, 11}, {5, 7}}) {
         d.burst = burst;

@@ -76,7 +76,7 @@ struct world {
     double cfo_hz = 9000;
     int bits = 6;
     double snr_db = 25;
-    board sent{};  // the transmitter's
+    board sent{};  // the board of the transmitter
 };
 
 // 150 slots to settle, 50 that count. The same slots and the same noise to all; what a receiver
@@ -107,7 +107,7 @@ TEST(DirectConversion, no_bin_loses_half_a_decibel_at_64_qam) {
     listen({}, {&ideal, &faulty, &nothing_to_correct, &uncorrected});
     EXPECT_LT(faulty.worst_loss(ideal), 0.5);
     EXPECT_LT(nothing_to_correct.worst_loss(ideal), 0.05);
-    EXPECT_GT(uncorrected.worst_loss(ideal), 10);  // so much is at stake
+    EXPECT_GT(uncorrected.worst_loss(ideal), 10);  // the loss without a correction
 }
 
 // The target: 1 dB.
@@ -208,7 +208,7 @@ TEST(DirectConversion, learns_offset_and_image_from_any_signal) {
         left += double(std::norm(z[n] - x[n]));
         power += double(std::norm(x[n]));
     }
-    EXPECT_LT(left, 1e-4 * power);  // of 1e-2
+    EXPECT_LT(left, 1e-4 * power);  // the image had 1e-2 of the power
 }
 
 TEST(DirectConversion, does_not_depend_on_how_the_samples_are_cut) {

@@ -17,8 +17,9 @@ using namespace wip;
 using namespace wip::heard;
 
 constexpr std::int64_t slots = 40;
-constexpr int every = 4;            // SNR of each so many slots is in the vectors
-constexpr float bound_db = 0.001F;  // of an SNR, beside that of the vectors
+constexpr int every = 4;  // SNR of each so many slots is in the vectors
+// dB by which an SNR may differ, beside the tolerance of the vectors
+constexpr float bound_db = 0.001F;
 
 const recording& samples() {
     static const recording made = record(slots);

@@ -116,7 +116,7 @@ TEST(phy_terminals, a_terminal_of_another_kind_of_cell_or_number_receives_nothin
         });
     }
     EXPECT_EQ(locked_alone, 0);
-    EXPECT_GT(locked_second, 20);  // it hears the grants, and none is for it
+    EXPECT_GT(locked_second, 20);  // it receives the grants, none of which is for it
     EXPECT_EQ(frames, 0);
 }
 
