@@ -12,7 +12,7 @@
 
   /usr/bin/python3 tests/bench/attenuator.py [--seconds 60] [--all-seconds 4] [--watchdog-ms 100]
 
-from a built tree. Exit code 1: something is outside its budget, which is named at the end. The
+from a built tree. Exit code 1: a figure is outside its budget, and is named at the end. The
 watchdog of the playback is the firmware's own unless it is said: on a busy machine the host itself
 may be silent for longer. All eight channels come from the ring: QEMU hands the serial line over
 byte by byte, 1 to 4 kB/s. Its time is counted instructions: nothing here says how long anything

@@ -7,7 +7,7 @@ download with a window of 128 KiB (JSON).
 
 from a built tree, on an idle machine; --direct: no relay, the LAN takes microseconds. Asked: the
 medians of the goodput of both are within 2 % of the demo's, every run is VALID (of both stations),
-no lock lost. Exit code 1: something is outside (`outside`, at the end)."""
+no lock lost. Exit code 1: a figure is outside (`outside`, at the end)."""
 
 import argparse
 import json

@@ -13,7 +13,7 @@
   [--runs 1] [--modulation 8] [--snr 40]
                                                     [--product ideal] [--times 5] [--no-stops]
 
-from a built tree, on an idle machine; software USRPs only. Exit code 1: something is outside
+from a built tree, on an idle machine; software USRPs only. Exit code 1: a figure is outside
 (`outside`, at the end)."""
 
 import argparse

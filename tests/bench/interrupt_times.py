@@ -282,13 +282,13 @@ class Program:
             costs[frozenset(group)] = self.loop(name, blocks, group, heads.pop())
         best = {}
 
-        def of(group):
+        def cost_of(group):
             if group not in best:
                 after = {home[n] for b in group for n in goes[b]} - {group}
-                best[group] = costs[group] + max(map(of, after), default=0)
+                best[group] = costs[group] + max(map(cost_of, after), default=0)
             return best[group]
 
-        return of(home[first])
+        return cost_of(home[first])
 
     def loop(self, name, blocks, group, head):
         once = self.path(name, blocks, group, head, head)

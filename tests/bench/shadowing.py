@@ -4,15 +4,15 @@ makes it and in the steps in which the programmable attenuator plays it (docs/ho
 software USRPs in lockstep, the same seeds. JSON:
 
   share      of the frames by bits per symbol, in %: of each with its 95 % interval over the seeds,
-  and of the differences seed by seed;
-             asked: each mean inside the other's interval (of shares of 0.5 % and more)
+             and of the differences seed by seed; asked: each mean inside the other's interval (of
+             shares of 0.5 % and more)
   tcp_bps    the same, and the ratio, asked: within 3 %
 
   sudo /usr/bin/python3 tests/bench/shadowing.py [--seeds 8] [--seconds 6] [--speed 0.5] [--out
   FILE] [-- DEMO OPTIONS]
 
-from a built tree. Exit code 1: something is outside. A run that is INVALID (the machine was too
-busy) is made again, twice at most; what is left out then is said."""
+from a built tree. Exit code 1: a figure is outside. A run that is INVALID (the machine was too
+busy) is repeated, twice at most; if it is INVALID again, it is left out and named."""
 
 import argparse
 import dataclasses

@@ -22,7 +22,7 @@ wait (docs/explanation/software-usrp.md), with the budget beside each figure (JS
 
 from a built tree, on an idle machine; software USRPs only. With --json, the results of a product
 are added to those that FILE has, so that a long series can be made in portions with other seeds.
-Exit code 1: something is outside (`outside`)."""
+Exit code 1: a figure is outside (`outside`)."""
 
 import argparse
 import functools

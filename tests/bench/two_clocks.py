@@ -19,8 +19,8 @@ at the end with what is asked:
   sudo /usr/bin/python3 tests/bench/two_clocks.py [--minutes 60] [--at-most 600] [--ppm 10] [--freq
   1.8e9] [--name NAME]
 
-from a built tree. Exit code 1: something is outside. `not_judged`: too short for it. How long it
-takes hangs on the machine, what it finds does not."""
+from a built tree. Exit code 1: a figure is outside. `not_judged`: the run was too short for it. How
+long it takes depends on the machine, what it finds does not."""
 
 import argparse
 import dataclasses

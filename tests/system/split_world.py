@@ -156,11 +156,11 @@ class World:
         return split_tcp.report_of(self.control.status())
 
     def wait_for(self, **wanted):
-        def there():
+        def counts_reached():
             c = self.counts()["connections"]
             return all(c[name] == n for name, n in wanted.items())
 
-        if not wait_until(there, 10):
+        if not wait_until(counts_reached, 10):
             raise AssertionError(f"{wanted} expected: {self.counts()}")
 
     def rule_counts(self):

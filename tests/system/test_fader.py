@@ -458,13 +458,13 @@ class Cell(unittest.TestCase):
             done.stderr,
         )
 
-        def heard():
+        def signal_received():
             return (
                 control.Control(run.cell.endpoint("terminal.control")).status(5).radio.mean_snr_db
                 > 19
             )
 
-        self.assertTrue(wait_until(heard, 10))
+        self.assertTrue(wait_until(signal_received, 10))
         if mw.PROGRAM.exists() and not screens.missing():
             self.see_it(name)
         run.kill("fader")

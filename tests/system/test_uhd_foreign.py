@@ -20,8 +20,8 @@ PRODUCTS = {
     "n310": "product=n310,master_clock_rate=122.88e6",
     "e320": "product=e320,master_clock_rate=30.72e6",
 }
-# Device time at a part of the speed, so that a loaded machine keeps up; where the program itself
-# waits for device time by the clock on the wall, at that clock's.
+# Device time runs slower than the clock, so that a loaded machine keeps up; AT_SPEED is for programs
+# that wait by the clock until a device time has come.
 SLOWER = "type=vusrp,speed=0.05,ppm=0"
 GENTLE, AT_SPEED = "type=vusrp,speed=0.25,ppm=0", "type=vusrp,ppm=0"
 RATE, CARRIER = "7.68e6", "1.8e9"

@@ -275,10 +275,10 @@ def of_command(path: str, function: Callable[..., Any], places: Places) -> list[
         return lines + [
             line for one, p in choice.choices.items() for line in of_parser(f"{path} {one}", p)
         ]
-    beside = BESIDE.get(path, ())
-    return of_parser(path, found.parser, "itself", beside) + [
+    subcommands = BESIDE.get(path, ())
+    return of_parser(path, found.parser, "itself", subcommands) + [
         line
-        for one in beside
+        for one in subcommands
         for line in of_parser(f"{path} {one}", parser_of(function, [one], places))
     ]
 

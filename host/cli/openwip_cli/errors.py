@@ -45,8 +45,8 @@ def without_middle(text: str, longest: int) -> str:
 
 
 def shown(value: Any) -> str:
-    """Something that somebody wrote, as part of a message: a text as it is, anything else as Python
-    writes it."""
+    """A value as part of a message: a text as it is, anything else as repr() writes it. The middle
+    of a long one is left out."""
     return without_middle(value if isinstance(value, str) else repr(value), LONGEST_SHOWN)
 
 
@@ -81,7 +81,8 @@ def signal_name(number: int) -> str:
 
 
 def how_ended(code: int) -> str:
-    """A process, of which subprocess and os.waitstatus_to_exitcode() say the code."""
+    """Words for the end of a process. `code`: as subprocess and os.waitstatus_to_exitcode() give
+    it, so a signal is negative."""
     return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
 
 

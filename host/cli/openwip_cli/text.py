@@ -83,8 +83,8 @@ def of_yaml(text: str) -> Any:
 
 
 def check_nodes(root: Any) -> None:
-    """NotYaml: a scalar whose meaning is not certain, and a key that a mapping has twice, of which
-    YAML would take the last value."""
+    """Raises NotYaml for a scalar whose meaning is not certain, and for a key that a mapping has
+    twice, of which YAML would take the last value."""
     left, seen = [("", root)], set()
     for prefix, node in left:
         if id(node) in seen:  # an alias leads to a node that was seen already

@@ -322,12 +322,12 @@ class Output(Case):
     def test_invalid_and_absent_runs_are_counted_and_left_out(self):
         e = self.experiment()
 
-        def of(point, n):
+        def result_of(point, n):
             if point["modulation"] == 1 and n == 4:
                 return None
             return {"valid": not (point["modulation"] == 2 and n == 3), "goodput_mbps": float(n)}
 
-        r = results(e, of)
+        r = results(e, result_of)
         self.assertEqual((r.runs, r.absent, r.invalid), (32, 2, 2))
         self.assertEqual(
             sorted(r.values(r.one({"channel": "jakes", "modulation": 2}), "goodput_mbps")),

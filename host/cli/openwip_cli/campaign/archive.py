@@ -161,11 +161,11 @@ class Archive:
             # This connection still has its own writes in memory; another one reads the file.
             self.close()
             texts = {r.key: r.text for r in rows}
-            again = self._connection()
-            assert again is not None
+            new_connection = self._connection()
+            assert new_connection is not None
             return [
                 key
-                for key, text in again.execute(
+                for key, text in new_connection.execute(
                     "SELECT key, CAST(run AS BLOB) FROM results WHERE id > ?", (last,)
                 )
                 if bytes(text) == texts.get(key, "").encode()

@@ -109,10 +109,10 @@ def digests(e: Experiment, build: pathlib.Path) -> dict[str, str]:
     names = PROGRAMS[e.time] + SPLIT * any(
         name.startswith("split_tcp.") for name in e.settings.keys() | e.varied
     )
-    there = {pathlib.Path(name).name: built(build, name) for name in names}
+    built_programs = {pathlib.Path(name).name: built(build, name) for name in names}
     return {
         name: hashlib.sha256(program.read_bytes()).hexdigest()[:16]
-        for name, program in there.items()
+        for name, program in built_programs.items()
         if program.exists()
     }
 

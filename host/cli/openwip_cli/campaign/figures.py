@@ -115,7 +115,8 @@ def axes_of(
 
 
 def add_legend(panels: list[Panel], **how: Any) -> None:
-    """The legend: each series of any panel, in the last of the axes with most."""
+    """Adds one legend for all panels, with each series once, to the axes that have most of them
+    (the last of such)."""
     legends = {a: a.get_legend_handles_labels() for a, _, _ in panels}
     series = {text: drawn for each in legends.values() for drawn, text in zip(*each)}.values()
     max(reversed(legends), key=lambda a: len(legends[a][1])).legend(
@@ -281,15 +282,15 @@ def groups_of(
         titles = [str(name_of(x, v)) for v in places]
     found: dict[Values, dict[int, estimates.Estimate | None]] = {}
     for p in planned:
-        mine = found.setdefault(tuple(p[n] for n in names), {})
+        series = found.setdefault(tuple(p[n] for n in names), {})
         for place, metric_there in (
             ((i, f"{metric}:{c}") for i, c in enumerate(arguments))
             if arguments
             else [(places.index(p[x]), metric)]
         ):
-            if place in mine:
+            if place in series:
                 raise LookupError(f"two points have {p.text()} but for what the figure shows")
-            mine[place] = having(results, [p], metric_there).get(p)
+            series[place] = having(results, [p], metric_there).get(p)
     return titles, found
 
 
@@ -309,24 +310,24 @@ def bars(results: Results, spec: dict[str, Any]) -> Figure:
         for i, (values, places) in enumerate(series.items()):
             number = order.index(values)
             at = {place: place + (i - (len(series) - 1) / 2) * width for place in places}
-            there = {place: e for place, e in places.items() if e is not None}
+            measured = {place: e for place, e in places.items() if e is not None}
             a.bar(
-                [at[place] for place in there],
-                [e.mean for e in there.values()],
+                [at[place] for place in measured],
+                [e.mean for e in measured.values()],
                 width * 0.92,
                 color=COLOURS[number % len(COLOURS)],
                 edgecolor="black",
                 linewidth=0.5,
                 hatch=("", "//", "..", "xx")[number % 4],
                 yerr=(
-                    [e.half for e in there.values()]
-                    if any(e.n > 1 for e in there.values())
+                    [e.half for e in measured.values()]
+                    if any(e.n > 1 for e in measured.values())
                     else None
                 ),
                 capsize=3,
                 label=", ".join(name_of(n, v) for n, v in zip(names, values)),
             )
-            for place in places.keys() - there.keys():
+            for place in places.keys() - measured.keys():
                 a.annotate(
                     spec.get("missing", "no value"),
                     (at[place], 0),

@@ -169,20 +169,26 @@ def by_size(done: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     includes set-up and closing."""
     sizes = {}
     for kb in dict.fromkeys(f["kb"] for f in done):
-        mine = [f for f in done if f["kb"] == kb]
-        session = statistics.fmean(f["session_s"] for f in mine)
-        connect = statistics.fmean(f["connect_s"] for f in mine)
+        sessions_of_size = [f for f in done if f["kb"] == kb]
+        session = statistics.fmean(f["session_s"] for f in sessions_of_size)
+        connect = statistics.fmean(f["connect_s"] for f in sessions_of_size)
         sizes[str(kb)] = {
-            "times": len(mine),
+            "times": len(sessions_of_size),
             "goodput_bps": kb * 8000 / session,
             "session_s": session,
-            "last_byte_s": statistics.fmean(f["last_byte_s"] for f in mine),
+            "last_byte_s": statistics.fmean(f["last_byte_s"] for f in sessions_of_size),
             "rtt_s": connect,
             "session_rtts": session / connect,
-            "each_session_s": [round(f["session_s"], 6) for f in mine],
-        } | {k: statistics.fmean(found) for k in MORE if (found := [f[k] for f in mine if k in f])}
+            "each_session_s": [round(f["session_s"], 6) for f in sessions_of_size],
+        } | {
+            k: statistics.fmean(found)
+            for k in MORE
+            if (found := [f[k] for f in sessions_of_size if k in f])
+        }
         # Of the first flow: the time at which each fiftieth part had arrived.
-        sizes[str(kb)] |= {k: mine[0][k] for k in ("arrived_s",) if k in mine[0]}
+        sizes[str(kb)] |= {
+            k: sessions_of_size[0][k] for k in ("arrived_s",) if k in sessions_of_size[0]
+        }
     return sizes
 
 

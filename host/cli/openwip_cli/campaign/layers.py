@@ -18,8 +18,8 @@ class NothingToRun(BadInput):
 
 
 def tcp_of_ns3(file: ExperimentFile, given: dict[str, Any]) -> dict[str, Any]:
-    """`tcp` of a file for ns-3 alone is as --tcp of each of its runs; that of the command line
-    (`given`) goes over it."""
+    """The TCP attributes for ns-3: those in the file, which hold for each of its runs as if given
+    by --tcp, and those of the command line (`given`), which replace them."""
     tree = file.tree
     own = tree.get("tcp", {})
     if own and tree.get("time") != "ns3" or not isinstance(own, dict):

@@ -366,7 +366,7 @@ def lack_of(stored: Stored) -> Lack | None:
 
 @dataclasses.dataclass(frozen=True)
 class Lacking:
-    """A run that was planned and has no value. `failure`: of one that failed."""
+    """A run that was planned and has no value. `failure`: why it failed, if it did."""
 
     key: str
     label: str

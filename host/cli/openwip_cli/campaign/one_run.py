@@ -147,9 +147,10 @@ def attempt(
         )
 
 
-def again(spec: dict[str, Any], result: dict[str, Any] | None) -> bool:
-    """Whether another attempt makes sense: the machine may be less busy then. A run in virtual time
-    would have the same outcome. `result`: the result of an invalid run; None: its cell died."""
+def may_be_repeated(spec: dict[str, Any], result: dict[str, Any] | None) -> bool:
+    """Whether another attempt makes sense, since the machine may be less busy then. A run in
+    virtual time would have the same outcome. `result`: the result of an invalid run; None: its cell
+    died."""
     return spec.get("time", "real") == "real" and (
         "tcp-l" not in spec
         or result is None
@@ -167,7 +168,7 @@ def attempts_of(
     attempts: list[dict[str, Any]] = []
     result: dict[str, Any] | None = None
     while not attempts or (
-        len(attempts) < ATTEMPTS and not attempts[-1]["valid"] and again(spec, result)
+        len(attempts) < ATTEMPTS and not attempts[-1]["valid"] and may_be_repeated(spec, result)
     ):
         began = time.monotonic()
         try:
@@ -196,8 +197,8 @@ def machine() -> dict[str, Any]:
 
 
 def main(arguments: list[str], places: Places) -> int:
-    """EXHAUSTED, instead of what other commands end with: the machine had no more of something, so
-    another time it may come off."""
+    """Exits with EXHAUSTED, where other commands fail, if this machine ran out of memory, files or
+    processes: another attempt may succeed."""
     try:
         return make(arguments, places)
     except (MemoryError, OSError) as e:

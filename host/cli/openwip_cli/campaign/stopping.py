@@ -52,8 +52,8 @@ class Until:
         )
 
     def enough(self, values: dict[int, float]) -> int | None:
-        """The realisation at which a point stops; None: it goes on. An invalid run is not among
-        `values`."""
+        """The realisation at which a point stops; None: it goes on. `values`: by realisation,
+        without those of invalid runs."""
         watch = Watch(self)
         return next((r for r in sorted(values) if watch.add(values[r])), None)
 

@@ -184,11 +184,11 @@ class Cell:
         """The namespaces of this cell that exist: those in its state file, and those that bear its
         mark."""
         written = [n for n in self.state.get("namespaces", []) if system.namespace_exists(n)]
-        mine = re.compile(re.escape(self.namespace("")) + rf"(base|terminal\d*|{CONTROLLER})")
+        own_name = re.compile(re.escape(self.namespace("")) + rf"(base|terminal\d*|{CONTROLLER})")
         return written + [
             n
             for n in namespaces_made()
-            if n not in written and mine.fullmatch(n) and system.mark_of(n) == self.mark
+            if n not in written and own_name.fullmatch(n) and system.mark_of(n) == self.mark
         ]
 
     def supervisors(self) -> list[tuple[int, int]]:

@@ -238,8 +238,8 @@ def knob(interface: str) -> pathlib.Path:
 def bring_back(cell: Networks, moved: dict[str, Any]) -> None:
     """An interface into this process's network namespace, with the addresses and routes that it
     had."""
-    name, there = moved["name"], cell.namespace(moved["station"])
-    ip("-n", there, "link", "set", "dev", name, "netns", str(os.getpid()))
+    name, namespace = moved["name"], cell.namespace(moved["station"])
+    ip("-n", namespace, "link", "set", "dev", name, "netns", str(os.getpid()))
     if not moved["up"]:
         return
     ip("link", "set", "dev", name, "up")
@@ -274,8 +274,9 @@ def state_of(name: str, station: str) -> dict[str, Any]:
 def start(
     cell: Networks, wanted: Outside, ipv6: bool, mtu: int, progress: Callable[[str], None]
 ) -> None:
-    """The stations' interfaces are up. Says what it changes. `ipv6`: of the cell; `mtu`: of its
-    interfaces."""
+    """Connects the interfaces of the stations, which are up, to the outside. `progress` is told
+    what changes on this computer. `ipv6`: the cell has IPv6; `mtu`: MTU of its interfaces,
+    bytes."""
     if wanted.asked:
         Maker(cell, wanted, ipv6, max(1500, mtu), progress).make()
 
@@ -322,24 +323,24 @@ class Maker:
 
     def bring_up(self, station: str, interface: str, address4: str, address6: str) -> None:
         """An interface in the station's namespace."""
-        there = self.cell.namespace(station)
+        namespace = self.cell.namespace(station)
         if self.ipv6:
             system.in_namespace(
-                there,
+                namespace,
                 lambda: pathlib.Path(
                     f"/proc/sys/net/ipv6/conf/{interface}/disable_ipv6"
                 ).write_text("0"),
             )
-            ip("-n", there, "address", "add", address6, "dev", interface, "nodad")
-        ip("-n", there, "address", "add", address4, "dev", interface)
-        ip("-n", there, "link", "set", "dev", interface, "up")
+            ip("-n", namespace, "address", "add", address6, "dev", interface, "nodad")
+        ip("-n", namespace, "address", "add", address4, "dev", interface)
+        ip("-n", namespace, "link", "set", "dev", interface, "up")
 
     def attach(self, station: str, place: Place) -> None:
         near4, near6 = f"{BEHIND4[station]}1/24", f"{BEHIND6[station]}1/64"
-        there = self.cell.namespace(station)
+        namespace = self.cell.namespace(station)
         if place.kind == "if":
             self.written.add("moved", state_of(place.name, station))
-            ip("link", "set", "dev", place.name, "netns", there)
+            ip("link", "set", "dev", place.name, "netns", namespace)
             self.bring_up(station, place.name, near4, near6)
             self.progress(
                 f"interface {place.name} is the {station}'s now and has the address"
@@ -350,7 +351,7 @@ class Maker:
             )
             return
         ip(
-            *("-n", there, "link", "add", STATION_END, "mtu", self.mtu, "type", "veth"),
+            *("-n", namespace, "link", "add", STATION_END, "mtu", self.mtu, "type", "veth"),
             *("peer", "name", OUTER_END, "mtu", self.mtu, "netns", place.namespace),
         )
         self.bring_up(station, STATION_END, near4, near6)
@@ -384,7 +385,7 @@ class Maker:
         )
 
     def make_gateway(self) -> None:
-        cell, there = self.cell, self.cell.namespace("base")
+        cell, namespace = self.cell, self.cell.namespace("base")
         index = free_index()
         near4, far4 = f"10.43.{index}.1", f"10.43.{index}.2"
         near6, far6 = f"fd42:10:43:{index:x}::1", f"fd42:10:43:{index:x}::2"
@@ -401,7 +402,7 @@ class Maker:
         self.written.add("links", host_end)
         ip(
             *("link", "add", host_end, "mtu", self.mtu, "type", "veth"),
-            *("peer", "name", GATEWAY, "mtu", self.mtu, "netns", there),
+            *("peer", "name", GATEWAY, "mtu", self.mtu, "netns", namespace),
         )
         ip("address", "add", f"{near4}/30", "dev", host_end)
         if ipv6:
@@ -409,14 +410,14 @@ class Maker:
         ip("link", "set", "dev", host_end, "up")
         knob(host_end).write_text("1")
         self.bring_up("base", GATEWAY, f"{far4}/30", f"{far6}/64")
-        ip("-n", there, "route", "add", "default", "via", near4, "dev", GATEWAY)
+        ip("-n", namespace, "route", "add", "default", "via", near4, "dev", GATEWAY)
         if ipv6:
-            ip("-n", there, "-6", "route", "add", "default", "via", near6, "dev", GATEWAY)
+            ip("-n", namespace, "-6", "route", "add", "default", "via", near6, "dev", GATEWAY)
         rules = [f"ip saddr 10.43.{index}.0/30"]
         if ipv6:
             rules.append(f"ip6 saddr fd42:10:43:{index:x}::/64")
         nft(masquerade(table, [f'{rule} oifname != "{host_end}"' for rule in rules]))
-        nft(masquerade("openwip-gateway", [f'oifname "{GATEWAY}"']), there)
+        nft(masquerade("openwip-gateway", [f'oifname "{GATEWAY}"']), namespace)
         self.progress(
             f"gateway: interface {host_end} ({near4}{f', {near6}' if ipv6 else ''}) and table inet"
             f" {table} of nftables are on this computer until the cell ends; the cell reaches"

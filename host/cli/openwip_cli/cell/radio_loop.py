@@ -171,8 +171,8 @@ def of_cell(
 
 
 def fader_samples(receives: dict[str, Any], sends: dict[str, Any], share: str) -> int:
-    """Delay of a fader between two radios: two pieces, and what both and the computer take; rounded
-    up to whole slots, by which the retransmission delay grows anyway. `share`: of the slots
-    received, LONGEST or one of RARE."""
+    """The delay of a fader between two radios, samples: two pieces and the times that both radios
+    and the computer take, rounded up to whole slots, by which the retransmission delay grows
+    anyway. `share`: how many of the received slots are in hand by then, LONGEST or one of RARE."""
     radios_us = float(receives["receive"][share]) + float(sends["transmit"]["lead_us"])
     return math.ceil((2 * PIECE + radios_us * SAMPLE_RATE * 1e-6) / SLOT_SAMPLES) * SLOT_SAMPLES

@@ -182,7 +182,8 @@ def client(
 
 
 def keys_of(what: str, endpoint: str, folder: pathlib.Path | str | None) -> ClientKeys | None:
-    """The keys of a client for the socket that the argument `what` names; None: it needs none."""
+    """The keys with which a client connects to `endpoint`; None: it needs none. `what`: the
+    argument that gave the endpoint, for messages. Raises BadInput."""
     if folder is None and endpoint.startswith("tcp://"):
         needed = where_keys_are_needed(endpoint.removeprefix("tcp://").rpartition(":")[0])
         raise BadInput(

@@ -102,7 +102,7 @@ def peer(role: str, text: str, keys: str | None) -> Peer:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
         with socket.socket(family, socket.SOCK_DGRAM) as s:
             s.connect(address)
-            mine = s.getsockname()[0]
+            own_address = s.getsockname()[0]
     except OSError as e:
         raise BadInput(
             f"--peer is {text!r}: {e.strerror or e}; valid: a computer that can be reached from"
@@ -118,7 +118,7 @@ def peer(role: str, text: str, keys: str | None) -> Peer:
     # Read here too: before anything is made, and in the words of the other commands.
     (remote.ServerKeys if role == "base" else remote.ClientKeys)(keys)
     keys = str(pathlib.Path(keys).resolve())
-    at = mine if role == "base" else far
+    at = own_address if role == "base" else far
     return Peer(f"tcp://[{at}]:{port}" if ":" in at else f"tcp://{at}:{port}", keys)
 
 

@@ -548,7 +548,7 @@ class SupervisorClient:
         return message
 
     def _supervisor_is_gone(self, why: Reason) -> dict[str, Any]:
-        """Raises CellDied, but where that was said before."""
+        """Removes the cell and raises CellDied; the second time it does nothing."""
         if self.over:
             return {}
         self.over = True

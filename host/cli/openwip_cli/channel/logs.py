@@ -146,8 +146,8 @@ class Log:
         )
 
     def _columns(self, line: str, declared: str) -> tuple[str, bool, list[str]] | None:
-        """Delimiter, whether the comma is a decimal one, and the fields of the first row. None: it
-        is a line of words, such as the names of the columns."""
+        """(delimiter, True if decimals have a comma, the fields of the first row). None: the line
+        has no numbers, such as a line of column names."""
         quoted = '"' in line
         for delimiter in [declared] if declared else [";", "\t", ",", " "]:
             if delimiter not in line:

@@ -100,12 +100,12 @@ class ResponseLog:
             if not numpy.isfinite(values).all():
                 raise arrays.wrong(f"has values in {array.name} that are no numbers")
         # Sionna's paths that are not there have no gain and the delay -1.
-        there = self.delays >= 0
-        if (self.gains[~numpy.broadcast_to(there, self.gains.shape)] != 0).any():
+        path_exists = self.delays >= 0
+        if (self.gains[~numpy.broadcast_to(path_exists, self.gains.shape)] != 0).any():
             raise arrays.wrong(f"has negative delays in {found.delays.name} of paths with a gain")
         if not self.gains.any():
             raise arrays.wrong(f"has only zeros in {found.gains.name}")
-        self.delays = numpy.where(there, self.delays, 0) - self.delays[there].min()
+        self.delays = numpy.where(path_exists, self.delays, 0) - self.delays[path_exists].min()
         self.times = self._times(rate)
         self._check_turns(found.gains.name)
         self.mean_power = self._mean_power()

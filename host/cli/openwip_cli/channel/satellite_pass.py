@@ -125,11 +125,11 @@ class Orbit:
                 [cos * v[:, 0] + sin * v[:, 1], cos * v[:, 1] - sin * v[:, 0], v[:, 2]], axis=1
             )
 
-        there, moving = 1e3 * turned(position), 1e3 * turned(velocity)
+        satellite_m, moving = 1e3 * turned(position), 1e3 * turned(velocity)
         moving = moving - SIDEREAL_RAD_PER_S * numpy.stack(
-            [-there[:, 1], there[:, 0], numpy.zeros(len(there))], axis=1
+            [-satellite_m[:, 1], satellite_m[:, 0], numpy.zeros(len(satellite_m))], axis=1
         )
-        way = there - self.place.at_m
+        way = satellite_m - self.place.at_m
         distance = numpy.linalg.norm(way, axis=1)
         direction = way / distance[:, None]
         return Pass(

@@ -25,7 +25,7 @@ from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from .finding import Finding, as_json, evaluated, show
 from .radio_defaults import of_defaults
-from .radio_findings import findings_of_loop, of_sensors, of_sources
+from .radio_findings import findings_of_loop, sensor_findings, source_findings
 from .radio_program import asked, radio_option, receive_options, transmit_options
 
 # The limits that UHD asks for if a radio is on a network (manual, transport): the sockets' buffers,
@@ -422,8 +422,8 @@ def check_opened(places: Places, radio: str) -> Iterator[Finding]:
             "what UHD says; uhd_usrp_probe says more",
         )
         return
-    yield from of_sensors(found)
-    yield from of_sources(found)
+    yield from sensor_findings(found)
+    yield from source_findings(found)
 
 
 CHECKS = (check_uhd, check_radio, check_buffers, check_processor, check_rights, check_versions)

@@ -70,7 +70,7 @@ def until_it_ends(command: list[str]) -> int:
 
 
 def air_of(config: str, assignments: Iterable[str] = ()) -> dict[str, Any]:
-    """`air` of its file, with what --set says of it."""
+    """The section `air` of the fader's configuration file, with the changes of --set."""
     tree = read_yaml("fader's file", config)
     side = tree.get("air") if isinstance(tree, dict) else None
     reported = (a.partition("=") for a in assignments)

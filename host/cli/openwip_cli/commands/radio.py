@@ -18,7 +18,7 @@ from ..settings.kinds import Real
 from . import doctor
 from .finding import Finding, as_json, evaluated, show
 from .radio_defaults import of_defaults
-from .radio_findings import of_sensors, of_sources
+from .radio_findings import sensor_findings, source_findings
 from .radio_program import asked, parsed, radio_parser, transmit_options
 
 USAGE = """usage: ./openwip radio COMMAND [--radio ARGS] [--json[=FILE]] [OPTIONS]
@@ -180,8 +180,8 @@ def findings_of_probe(found: dict[str, Any], radio: str) -> Iterator[Finding]:
                 f"it can only be a station that {'sends' if key == 'receive' else 'receives'}",
                 "a board that has both",
             )
-    yield from of_sensors(found)
-    yield from of_sources(found)
+    yield from sensor_findings(found)
+    yield from source_findings(found)
     yield from of_calibration(found, radio)
     yield from of_defaults(doctor.Machine(), found["product"], SOFTWARE in found["sensors"])
 

@@ -27,8 +27,8 @@ def milliseconds(samples: float) -> str:
 
 
 def of_defaults(m: Machine, name: str, software: bool) -> Iterator[Finding]:
-    """`name`: of the product, as UHD says it. A software USRP's frames and sockets are its own, not
-    the machine's."""
+    """The findings about the defaults of a product. `name`: the product's name in UHD. `software`:
+    a software USRP, whose frames and sockets do not depend on the machine."""
     kind = radios.products().get(radios.model(name))
     defaults = radios.station_defaults(name)
     asked = (

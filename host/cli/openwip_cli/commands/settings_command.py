@@ -224,8 +224,8 @@ def connect(given: argparse.Namespace) -> "RunningSettings":
     launched = {}
     with contextlib.suppress(OSError, ValueError):
         launched = json.loads((cell.run / "run.json").read_text())["scenario"]
-    there = (ATTENUATOR,) * (cell.run / "attenuator.control").exists()
-    return RunningSettings(cell.name, cell.endpoint, None, launched, (*PROCESSES, *there))
+    attenuator = (ATTENUATOR,) * (cell.run / "attenuator.control").exists()
+    return RunningSettings(cell.name, cell.endpoint, None, launched, (*PROCESSES, *attenuator))
 
 
 def parser(command: str, usage: str) -> Parser:

@@ -134,8 +134,9 @@ def capacity_of(scenario: Any, link: Link, mss: int, base: MacStatus) -> Capacit
 
 
 def bearer_capacity(rate_bps: float, mss: int, users: int) -> Capacity:
-    """The same of a UMTS bearer, whose rate is that of packets and the octet or two that end each;
-    0 `users`: of one alone."""
+    """The capacity of a UMTS bearer, as capacity(). Its rate is that of packets, each with the
+    octet or two that mark its end. `users`: how many bearers the rate is the sum of; 0: it is the
+    rate of one."""
     return {
         "payload_bps": rate_bps,
         "profile_bps": rate_bps,

@@ -113,7 +113,8 @@ class Equal(NamedTuple):
 
 @dataclasses.dataclass
 class Sums:
-    """The counts of a run, as far as it knows them. `across`: of a drained link, by direction."""
+    """The counts of a run, as far as it knows them. `across`: the counts of a link that was
+    drained, by direction."""
 
     equal: list[Equal]
     across: dict[str, Path] = dataclasses.field(default_factory=dict)

@@ -145,10 +145,10 @@ def estimate(of: Iterable[float]) -> Estimate:
 
 
 def _common(a: Realisations, b: Realisations) -> tuple[list[float], list[float]]:
-    there = sorted(set(a) & set(b))
-    if not there:
+    in_both = sorted(set(a) & set(b))
+    if not in_both:
         raise LookupError("the two points have no realisation in common")
-    return [float(a[r]) for r in there], [float(b[r]) for r in there]
+    return [float(a[r]) for r in in_both], [float(b[r]) for r in in_both]
 
 
 def difference(a: Realisations, b: Realisations) -> Estimate:

@@ -195,9 +195,10 @@ def listed(values: Mapping[str, float]) -> str:
 def of_radio(radio: Any) -> dict[str, float]:
     """Key figures of a receiver's State, or of what a report has of one."""
     fields = {"snr": "mean_snr_db", "evm": "evm_percent", "cfo": "cfo_hz"}
-    there = isinstance(radio, Mapping)
+    is_mapping = isinstance(radio, Mapping)
     return {
-        name: radio[field] if there else getattr(radio, field) for name, field in fields.items()
+        name: radio[field] if is_mapping else getattr(radio, field)
+        for name, field in fields.items()
     }
 
 

@@ -357,14 +357,14 @@ def fader_lines(fader: Fader | None) -> list[str]:
         for s in fader["soundings"]
     )
     gone = fader["late"] + fader["underflows"]
-    behind = (
+    late_words = (
         " (the software USRPs waited with it: nothing was lost)"
         if fader["least_lead_us"] < 0 and not gone
         else ""
     )
     return [
         f"  fader        {fader['delay_samples']} samples ({fader['delay_us'] / 1000:.2f} ms)"
-        f" later, {fader['least_lead_us'] / 1000:.2f} ms of it left at worst{behind};"
+        f" later, {fader['least_lead_us'] / 1000:.2f} ms of it left at worst{late_words};"
         f" {fader['lost_samples']} samples lost, {gone} times too late, {fader['clipped']} clipped;"
         f" sounded: {sounded}; through the radios {through_words(fader['through_radios'])}"
     ]

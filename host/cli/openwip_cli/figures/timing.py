@@ -6,8 +6,9 @@ from ..shapes import AirStatus, Missed, RadioState, Realtime
 
 
 def missed(air: AirStatus, transmitter: RadioState) -> Missed:
-    """Slots that missed their time, by reason (mac/schema/receiver.proto); `late` as the medium
-    counts it where that is more; what it counts at a fader's radios is the fader's."""
+    """Slots that missed their time, by reason (mac/schema/receiver.proto). Medium and transmitter
+    both count late slots and underflows, and the larger count is taken; what the medium counts at
+    the radios of a fader is not a station's."""
 
     def stations_share(name: str) -> int:
         return int(getattr(air, name) - getattr(air.fader_radios, name))

@@ -123,16 +123,20 @@ class Figures:
 
         def one(u: int) -> "Terminal":
             at_base = base.users[u] if base and u < len(base.users) else None
-            there = terminal.users[u] if terminal and u < len(terminal.users) else None
-            receiver_state = there.radio if there and there.radio.HasField("mean_snr_db") else None
+            user_status = terminal.users[u] if terminal and u < len(terminal.users) else None
+            receiver_state = (
+                user_status.radio
+                if user_status and user_status.radio.HasField("mean_snr_db")
+                else None
+            )
             return Terminal(
                 snr_db=receiver_state.mean_snr_db if receiver_state else None,
                 nmse=receiver_state.prediction_nmse if receiver_state else None,
-                locked=there.radio.locked if there else True,
+                locked=user_status.radio.locked if user_status else True,
                 link=self.link(u) if at_base else None,
                 bins=grants.count(u) if grants else None,
                 queued=at_base.downlink.queued.packets if at_base else None,
-                arrived=there.downlink.delivered.packets if there else None,
+                arrived=user_status.downlink.delivered.packets if user_status else None,
             )
 
         return [one(u) for u in range(n)] if n > 1 else []

@@ -355,8 +355,9 @@ def opened(
     channel: int = 1,
     checked: bool = True,
 ) -> Bare | Foreign:
-    """`rate` and `datatype` are for samples of which nothing else says it. `name`: the recording of
-    an archive or a collection with several."""
+    """A recording of any known form. `rate` (samples per second) and `datatype` are used for
+    samples without metadata. `name`: the recording to take from an archive or a collection of
+    several."""
     asked = Asked(rate, datatype, name, channel, checked)
     archive = False
     with contextlib.suppress(OSError):

@@ -49,7 +49,8 @@ def receive(recording: Recording, reports: pathlib.Path) -> None:
 def compare(
     recording: Recording, live_raw: Sequence[bytes], replayed_raw: Sequence[bytes]
 ) -> dict[str, Any]:
-    """A dict with what is the same and what is not; "same" is the answer."""
+    """What is the same in both series of reports and what is not; the entry "same" is the
+    verdict."""
     from openwip_schema import slot_link_pb2
 
     parse = slot_link_pb2.SlotReport.FromString

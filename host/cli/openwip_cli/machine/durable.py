@@ -57,8 +57,8 @@ def _write(
 
 
 def _move(part: pathlib.Path, path: pathlib.Path) -> None:
-    """Renames `part` to `path`, but replaces nothing: FileExistsError, which names both, if `path`
-    exists."""
+    """Renames `part` to `path` without ever replacing a file. Raises FileExistsError, which names
+    both, if `path` exists."""
     try:
         os.link(part, path)
     except OSError as e:

@@ -272,8 +272,8 @@ def _new_file(folder: int, name: str, mode: int, binary: bool) -> Iterator[IO[An
 
 @contextlib.contextmanager
 def replacing(path: pathlib.Path | str, binary: bool = False) -> Iterator[IO[Any]]:
-    """The file to write to, by the way that the head of this file says. A device, a pipe or a
-    standard stream is written as it is. Raises OSError."""
+    """The file to write to; it replaces `path` in the way that the head of this module describes. A
+    device, a pipe or a standard stream is written directly. Raises OSError."""
     with place_of(path) as place:
         if stream := place.stream:
             stream.flush()

@@ -149,15 +149,15 @@ def namespace_of(pid: int) -> tuple[int, int] | None:
 def in_namespace(name: str, make: Callable[[], Made]) -> Made:
     """The result of make(), called in this network namespace by this thread."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    there = os.open(namespace_file(name), os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(namespace_file(name), os.O_RDONLY | os.O_CLOEXEC)
     try:
-        _enter(there)
+        _enter(descriptor)
         try:
             return make()
         finally:
             _enter(home)
     finally:
-        os.close(there)
+        os.close(descriptor)
         os.close(home)
 
 
@@ -169,10 +169,10 @@ def _enter(namespace: int) -> None:
 
 def processes_in_namespace(identity: tuple[int, int] | None) -> list[tuple[int, int]]:
     """(pid, start time) of every process in the network namespace of this identity."""
-    there = (
+    pids = (
         [] if identity is None else [pid for pid in procfs.pids() if namespace_of(pid) == identity]
     )
-    return [(pid, started) for pid in there if (started := procfs.start_time(pid)) is not None]
+    return [(pid, started) for pid in pids if (started := procfs.start_time(pid)) is not None]
 
 
 def ip(*arguments: str) -> str:

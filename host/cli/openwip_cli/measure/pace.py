@@ -62,8 +62,8 @@ def chosen(found: float, share_behind: float = 0.0) -> float:
 
 
 def idle_load(supervisor: SupervisorClient) -> float:
-    """Cores that the slot path takes now, with all that has its core besides and does not give
-    way."""
+    """The cores that the slot path uses now, including processes on its cores that do not give way
+    to it."""
     pids = {n: p for n, p in supervisor.pids.items() if n in slot_path.PROCESSES}
     cores = supervisor.placement.slot_path
 

@@ -101,8 +101,8 @@ def all_of_capture(path: pathlib.Path | str) -> dict[packet_rtt.Flow, Sequence]:
             found[back].heard.append(Heard(at, s.acknowledged, blocks, s.window << (shift or 0)))
         elif s.octets and not s.arrived and s.number is not None:
             sequence = found.setdefault(s.flow, Sequence())
-            again = s.number < sequence.octets
-            sequence.sent.append(Sent(at, s.number, s.number + s.octets, again))
+            sent_before = s.number < sequence.octets
+            sequence.sent.append(Sent(at, s.number, s.number + s.octets, sent_before))
     return dict(sorted(found.items(), key=lambda item: -item[1].octets))
 
 

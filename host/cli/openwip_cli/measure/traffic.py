@@ -165,7 +165,8 @@ def listens(port: int) -> Ready:
 
 
 def started(program: Program, supervisor: SupervisorClient, ready: Ready, name: str) -> Program:
-    """The program, once it is ready; that is looked at whenever it has written something."""
+    """Waits until the program is ready, which is checked whenever it has written something, and
+    returns it. Raises TrafficFailed."""
     try:
         program.wait(supervisor, 10, until=ready)
         if not ready(program):

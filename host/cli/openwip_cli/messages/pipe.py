@@ -46,7 +46,7 @@ class Reader(telemetry.Reader):
 
 
 def _message(data: bytes, at: int) -> tuple[int, list[Any]] | None:
-    """(where it ends, its parts); None: it is not whole."""
+    """(index after the message, its parts); None: the message is not complete."""
     try:
         parts: list[Any] = list(_TIME.unpack_from(data, at))
         at += _TIME.size

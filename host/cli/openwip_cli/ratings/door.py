@@ -72,7 +72,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Logs nothing: nothing about a subject is written but what the log of the run has."""
+        """Logs nothing: the log of the run is the only record that is kept of a subject."""
 
     def answer(self, status: int, kind: str, data: bytes, **headers: str) -> None:
         self.send_response(status)

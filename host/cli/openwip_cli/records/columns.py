@@ -308,8 +308,8 @@ class Table:
         )
 
     def _optional_step(self, name: str, key: str, dtype: str, unit: str) -> Step:
-        """A number that may be absent is NaN then; one that cannot be NaN is 0, and NAME.known says
-        which it is."""
+        """The step for a number that may be absent. An absent number is NaN; in a column that
+        cannot hold NaN it is 0, and the column NAME.known is False."""
         values = self._column(Column(name, dtype, unit))
         if dtype[0] == "f":
             return lambda m: values.values.append(getattr(m, key) if m.HasField(key) else numpy.nan)

@@ -155,7 +155,7 @@ class Recorder:
                 return
 
     def _describe(self) -> dict[str, Any]:
-        """Writes down what the run is, as far as it is known."""
+        """The description of the run for the record, as far as the run is known."""
         run, report = dict(self.about.run), self.report or {}
         return {
             "command": run.get("command", ""),

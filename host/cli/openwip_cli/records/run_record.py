@@ -237,7 +237,8 @@ class RunRecord:
         return self._topics
 
     def each(self, *topics: str) -> Iterator[tuple[str, str, Table]]:
-        """(topic, source, its Table) of what was recorded; of `topics`, or all."""
+        """(topic, source, Table) of everything that was recorded of these topics; without
+        arguments, of all."""
         for topic, source in self.tables():
             if not topics or topic in topics:
                 yield topic, source, Table(self, f"topics/{topic}/{source}")

@@ -388,7 +388,8 @@ def in_cell(
 
 
 class DemoRun(MeasuredRun):
-    """`trial`: of the pace: "none", "only" (it is tried and the cell ends), "if needed", "again"."""
+    """A demo that runs. `trial`: whether its pace is tried first: "none", "only" (after it the cell
+    ends), "if needed", "again"."""
 
     cell: DemoCell
 

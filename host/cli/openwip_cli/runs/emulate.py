@@ -317,7 +317,7 @@ def at_the_end(
 
 
 def bearer_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] | None:
-    """The bearer of a UMTS link, each way; nothing: the link is none."""
+    """The bearer of a UMTS link, by direction; None: the link is not of UMTS."""
     if not base.HasField("bearer"):
         return None
     return {
@@ -327,7 +327,7 @@ def bearer_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] 
 
 
 def mobility_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] | None:
-    """The networks of a terminal that moves between them; nothing: the link is no such one."""
+    """The networks between which a terminal moved; None: the link has a single network."""
     if not base.HasField("mobility"):
         return None
     reported = base.mobility
@@ -347,7 +347,7 @@ def mobility_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any
 
 
 def recorded_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] | None:
-    """The network that is played from a record; nothing: the link is no such one."""
+    """The network that is played from a record; None: the link is not played from one."""
     if not base.HasField("recorded"):
         return None
     return {

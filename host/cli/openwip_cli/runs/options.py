@@ -57,8 +57,8 @@ class Options:
 def settings_parser(
     command: str, description: str, settings: list[Setting], name: str, one_cell: bool = True
 ) -> Parser:
-    """The settings, and what every run has around them; of one cell its cores and what is left of
-    it, too."""
+    """A parser with an option for each setting, and the options that all runs have. `one_cell`:
+    those for the cores of a cell and for what is left after it, too."""
     p = Parser(command, description, usage=f"./openwip {command} [OPTIONS]")
     rooms: dict[str, Any] = {"": p}  # headings of the help, as of docs/reference/settings.md
     for s in settings:
@@ -174,8 +174,8 @@ OUTPUTS = ("json", "record", "capture")
 def options_of(
     given: argparse.Namespace, settings: list[Setting], files: list[str] | None = None
 ) -> "Options":
-    """Options of parsed arguments: file under flags, all checked. `files`: what has been read of
-    files besides."""
+    """The options of a run, all checked: values of a file, which options of the command line
+    replace. `files`: other files that were read for them."""
     outputs.apart(given, "config", *OUTPUTS)
     scenario = check_together(scenario_of(given, settings))
     inputs = [*(files or ()), *scenario.files, *([given.config] if given.config else [])]

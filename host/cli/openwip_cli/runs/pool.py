@@ -209,9 +209,9 @@ class Pool:
     def lose(self, specs: dict[str, Any], left: dict[str, None]) -> None:
         """Writes the result of the runs that were begun and have no file now that all is over, not
         even their supervisor's: their workers were lost."""
-        there = self.there(left)
+        results = self.there(left)
         for key in left:
-            if key not in there and self.log(key).exists():
+            if key not in results and self.log(key).exists():
                 lost = failure.Failure(failure.Cause.LOST, said=failure.last_line(self.log(key)))
                 # the file may be missing because the file system returns errors
                 with contextlib.suppress(OSError):

@@ -88,8 +88,8 @@ def proxy_config(cell: Cell, s: Scenario) -> dict[str, Any]:
 
 
 def wired_config(cell: Cell, tree: dict[str, Any]) -> dict[str, Any]:
-    """`tree`: of the bearer's emulator. The wired network is one as well, between server and
-    controller."""
+    """The configuration of the second emulator, which is the wired network between server and
+    controller. `tree`: configuration of the emulator of the bearer."""
     wired = copy.deepcopy(tree)
     wired["link"]["kind"], wired["name"], wired["terminals"] = "wire", WIRED, 1
     for end, station, interface, address in (
@@ -158,19 +158,19 @@ class SplitCell(runs.MeasuredCell):
     def prepare(self) -> None:
         """The controller's namespace, before its interfaces are made. Its proxy listens below 1024
         as the account."""
-        there = self.cell.namespace(CONTROLLER)
+        namespace = self.cell.namespace(CONTROLLER)
         command(
-            there,
+            namespace,
             "sh",
             "-c",
             "cd /proc/sys/net/ipv4 && echo 1 >ip_forward && echo 0 >ip_unprivileged_port_start && "
             "for i in all default; do echo 0 >conf/$i/rp_filter; done",
         )
-        system.ip("-n", there, "rule", "add", "fwmark", str(MARK), "lookup", str(ROUTES))
+        system.ip("-n", namespace, "rule", "add", "fwmark", str(MARK), "lookup", str(ROUTES))
         system.ip(
-            "-n", there, "route", "add", "local", "default", "dev", "lo", "table", str(ROUTES)
+            "-n", namespace, "route", "add", "local", "default", "dev", "lo", "table", str(ROUTES)
         )
-        command(there, "nft", "-f", "-", given=rules(self.scenario))
+        command(namespace, "nft", "-f", "-", given=rules(self.scenario))
 
     def start(
         self, tree: dict[str, Any], places: Places, progress: Callable[[str], None], program: str
@@ -223,20 +223,20 @@ class SplitCell(runs.MeasuredCell):
         air = timing.realtime_of(
             self.wired_before, now.wired.air, timing.missed(now.wired.air, now.wired.base.radio)
         )
-        there = kernel and {end: kernel[f"wired.{end}"] for end in ("base", "terminal")}
+        interfaces = kernel and {end: kernel[f"wired.{end}"] for end in ("base", "terminal")}
         self.found = report_of(now.split) | {
             "wired": wired_report(now.wired.base, now.wired.terminal),
             "wired_pacing_us": air["pacing_us"],
             "rule": self.rule_counts(),
         }
         return {
-            "wired": wired_facts(now.wired.base, now.wired.terminal, there, pacing=air),
+            "wired": wired_facts(now.wired.base, now.wired.terminal, interfaces, pacing=air),
             "split": self.found,
         }
 
     def rule_counts(self) -> dict[str, int]:
-        """Packets in the controller: of the proxy's connections, all others, connections among
-        those."""
+        """Packets that the rules in the controller counted: those of connections of the proxy, all
+        others, and how many connections the former were."""
         try:
             ruleset = json.loads(
                 command(
@@ -356,9 +356,9 @@ def wired_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, PathSu
 def wired_facts(
     base: pb.MacStatus,
     terminal: pb.MacStatus,
-    there: dict[str, Interface] | None,
+    interfaces: dict[str, Interface] | None,
     pacing: Realtime | None = None,
 ) -> Facts:
-    """`there`: what the kernel counted at the interfaces of the wired network."""
+    """`interfaces`: what the kernel counted at the interfaces of the wired network."""
     paths = conservation.paths_of(base, terminal)
-    return Facts(sums=conservation.sums_of_paths(paths, there), pacing=pacing)
+    return Facts(sums=conservation.sums_of_paths(paths, interfaces), pacing=pacing)

@@ -55,10 +55,10 @@ def scenario(
     out; the channel is taken where the base station's flowgraph makes the fading."""
     file = scenarios.read_file(given.config) if given.config else {}
     faded = role == "base" and file.get("air.fade") == "transmitter"
-    mine = settings_of(role) + [
+    station_settings = settings_of(role) + [
         s for s in SETTINGS if faded and (s.key == "air.fade" or s.key.startswith("channel."))
     ]
-    keys = {s.key for s in mine}
+    keys = {s.key for s in station_settings}
     if role == "terminal" and file.get("link.loop") == loop.AUTO:
         keys.remove("link.loop")  # the base station measures the loop
     # the attenuator in the file belongs to the other station
@@ -77,7 +77,7 @@ def scenario(
         | scenarios.by_clock("realtime", BETWEEN_SLOTS + fader_slots, defaults),
         values,
     )
-    whole = scenarios.Scenario(made.values, mine)
+    whole = scenarios.Scenario(made.values, station_settings)
     scenarios.check_attenuator(whole)
     scenarios.check_rules(whole)
     scenarios.check_cables(whole)

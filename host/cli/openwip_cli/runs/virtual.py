@@ -302,8 +302,8 @@ def prepared(
 
 
 def addresses(tree: dict[str, Any], terminals: int) -> list[ipaddress.IPv4Interface]:
-    """The addresses of each side. The kernel has no rules that hand packets over: a controller's
-    interfaces have the addresses of the station behind the other one."""
+    """The address of each side. The kernel in virtual time has no rules that forward packets, so
+    each interface of a controller has the address of the station behind its other interface."""
     first = ipaddress.IPv4Interface(tree["terminal"]["address"])
     base = ipaddress.IPv4Interface((cells.ADDRESS["base"], first.network.prefixlen))
     sides = [

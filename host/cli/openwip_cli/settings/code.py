@@ -82,7 +82,7 @@ def column_default(key: str, views: table.Views) -> str:
 
 
 def initial(type_: str, default: str, enum: Enum | None) -> str:
-    """The initial value of a member, between braces; "": that of its type."""
+    """The initial value of a member in C++, to be written between braces; "": the type's own."""
     if type_ == "bool":
         return "true" if SWITCHES.get(default) == "on" else ""
     if enum and default in enum.words:

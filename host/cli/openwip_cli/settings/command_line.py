@@ -188,8 +188,8 @@ class Parser(argparse.ArgumentParser):
         )
 
     def with_equal(self, words: Iterable[str]) -> Iterator[str]:
-        """The words, with what stands behind "=" there; as an earlier release took it: with a
-        warning."""
+        """The words, with a value after "=" for options that an earlier release took with a
+        separate word: those are accepted, with a warning."""
         left = list(words)
         while left:
             word = left.pop(0)

@@ -44,7 +44,8 @@ class Kind(Protocol):
 
 
 class Integer:
-    """`least`: of what is not 0, where the range begins with 0."""
+    """A whole number. `least`: the smallest valid value besides 0, for a range that begins with
+    0."""
 
     name = "integer"
 
@@ -62,7 +63,7 @@ class Integer:
 
 
 class Real:
-    """`least`: of what is not 0, where the range begins with 0."""
+    """A number. `least`: the smallest valid value besides 0, for a range that begins with 0."""
 
     name = "real"
 

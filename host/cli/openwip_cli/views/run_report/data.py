@@ -209,8 +209,8 @@ class Slots:
         return reduced(slots / SLOTS_PER_SECOND, rank, "max")
 
     def allocation(self) -> HeatMap | None:
-        """The terminal that each bin was granted to, from 0; of several slots in a cell of the map
-        the last. None if there is a single terminal."""
+        """The terminal to which each bin was granted, numbered from 0; where a cell of the map
+        covers several slots, in the last of them. None: there is a single terminal."""
         return (
             None
             if self.users < 2 or self.base is None
