@@ -154,7 +154,7 @@ def limit(mask, at):
 
 
 def outside(rows):
-    """Names of what is not as it has to be."""
+    """The names of the figures that are outside of their limits."""
     of = {row["edge_samples"]: row for row in rows}
     own = of[DEFAULT_EDGE]
     holds = {

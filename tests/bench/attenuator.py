@@ -141,7 +141,8 @@ AT_LEAST = ("steps", "times")  # the others have at most their budget
 
 
 def outside(part, name=""):
-    """Names of what is not within its budget, and of playbacks that did not end by themselves."""
+    """The names of the figures that are outside of their budget, and of the playbacks that did not
+    end by themselves."""
     if isinstance(part, list):
         return [n for k, one in enumerate(part) for n in outside(one, f"{name}[{k}]")]
     if not isinstance(part, dict):

@@ -136,7 +136,7 @@ def behind_s(status: Any) -> Any:
 
 
 def catch_up(look: Any, stop: Any, go_on: Any, wait: Any = time.sleep) -> Any:
-    """Pace (air time over wall time) at which the medium makes up for a stop, as long as it is
+    """The pace (air time over wall time) at which the medium catches up after a stop, while it is
     behind by more than CAUGHT_UP_S. `look()`: a status of the medium."""
     usual = behind_s(look())
     stop()

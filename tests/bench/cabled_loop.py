@@ -53,7 +53,7 @@ def openwip(*arguments):
 
 
 def report(file):
-    """None: there is none."""
+    """The JSON of a report; None: the run left none."""
     try:
         return json.loads(pathlib.Path(file).read_text())
     except (OSError, ValueError):

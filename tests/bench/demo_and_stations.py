@@ -155,7 +155,7 @@ def summed(runs):
 
 
 def outside(runs):
-    """Names of what is not as it has to be."""
+    """The names of the figures that are outside of their limits."""
     found = [
         f"{by}: verdict"
         for by in ("demo", "stations")

@@ -172,7 +172,7 @@ class Point:
 
 
 def rate_of(report: dict[str, Any], point: Point) -> float:
-    """Mbit/s; of a file from its beginning on."""
+    """The rate in Mbit/s; that of a file counts from the start of its flow."""
     if not report["verdict"]["valid"]:
         raise RuntimeError("; ".join(report["verdict"]["reasons"]))
     end = next(e for e in report["flows"] if e["end"] == "receiver")
@@ -302,9 +302,9 @@ WITHIN = {"real": 0.03, "sample": 0.05}  # relative tolerance for fidelities wit
 
 
 class Kept:
-    """The common parameters of the runs (`made`), and every one that was made:
-    {"point|fidelity|seed": Mbit/s, or why it is invalid}.
-    `counted`: what some of them counted beside it, of the link."""
+    """The results in the file OUT. `made`: the parameters that all runs have in common; `runs`:
+    {"point|fidelity|seed": Mbit/s, or the reason why the run is invalid}; `counted`: counts of the
+    link, for the runs that have some."""
 
     def __init__(self, file: pathlib.Path, made: dict[str, Any]) -> None:
         self.file, self.made = file, made

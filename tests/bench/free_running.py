@@ -103,7 +103,8 @@ def meets(figure):
 
 
 def outside(runs, processes):
-    """Names of what is not as it has to be. `processes`: of stops, or none."""
+    """The names of the figures that are outside of their limits. `processes`: the results of the
+    stops; {}: nothing was stopped."""
     found = []
     for r in runs:
         found += [f"{r['product']}: verdict"] * (not r["verdict"]["valid"])

@@ -153,7 +153,7 @@ class World:
     count = 0
 
     def __init__(self, base=(), terminal=(), roles=("base", "terminal"), lines=LINES):
-        """`lines`: of the slot links and the uplink, shm or ipc."""
+        """`lines`: how slot links and uplink are carried, shm or ipc."""
         World.count += 1
         self.tag = f"owm{os.getpid() % 100000}x{World.count}"
         self.lines = lines

@@ -43,9 +43,9 @@ def got(what):
 
 
 def take_the_name_of_shared_memory():
-    """The files that media had until this test was written. They are theirs to give: that somebody
-    may make a file there is no success; that a medium or a radio maps it is, which the test looks
-    at."""
+    """Makes or opens the file under which a medium once shared its memory. Making one is no
+    success, since anybody may; it is one if a medium or a radio then maps it, which the test
+    checks."""
     path = f"/dev/shm/openwip-air-{NAME}"
     for flags in (os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR):
         with contextlib.suppress(OSError):

@@ -397,8 +397,8 @@ class CommandLine(InQemu):
         )
 
     def play_trace(self):
-        """The levels for six slots, 1500 a second: four steps of 1 ms, of slots 0, 1, 3, 4; what
-        channel 1 gets in them and is held."""
+        """Plays a trace of six slots, 1500 a second, in four steps of 1 ms, which take slots 0, 1,
+        3 and 4. Returns the words that channel 1 gets in these steps and then holds."""
         with h5py.File(self.folder / "t.h5", "w") as f:
             f.attrs.update(
                 {

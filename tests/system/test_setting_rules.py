@@ -23,7 +23,7 @@ BESIDE = {"macd": ["link.retransmission_delay_ms=32"], "emulator": []}
 
 
 def another(key, program, values):
-    """A valid text that is none of these."""
+    """A valid text for the setting that is not among `values`."""
     of = table.views(program)
     kind = table.kind_of(key, of)
     candidates = [

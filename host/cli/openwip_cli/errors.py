@@ -73,7 +73,7 @@ def not_valid(key: str, value: Any, valid: str) -> BadInput:
 
 
 def signal_name(number: int) -> str:
-    """SIGSEGV; those for real time have no name."""
+    """The name of a signal, such as SIGSEGV; a real-time signal has none."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -209,8 +209,8 @@ def describe_fault(e: BaseException) -> str:
 
 
 class NoLock(Exception):
-    """The terminal did not lock: a radio event, not a fault of the machine. `within_s`: of air
-    time."""
+    """The terminal did not lock: a radio event, not a fault of the machine. `within_s`: how long it
+    was waited for, seconds of air time."""
 
     def __init__(self, within_s: float) -> None:
         super().__init__(f"the terminal did not lock within {within_s:g} s of air time")

@@ -150,7 +150,8 @@ def refuse_expanding(root: Any) -> None:
 
 
 def of_json(text: str) -> Any:
-    """ValueError: it is none, or deeper than Python's stack."""
+    """The value of a JSON text. Raises ValueError if it is no JSON, or nested deeper than Python's
+    stack allows."""
     try:
         return json.loads(text)
     except RecursionError:

@@ -243,8 +243,8 @@ class Saying(Folder):
     """The evaluation of a folder that is not whole says so, and changes no result."""
 
     def spoil(self):
-        """One of each: not run, damaged, failed, invalid; of realisation 1, which has the first
-        eight runs."""
+        """Makes one run each not run, damaged, failed and invalid, all of realisation 1, which
+        consists of the first eight runs."""
         self.path(0).unlink()
         self.path(1).write_text("{")
         for n in (2, 3):

@@ -28,7 +28,8 @@ class Forms(unittest.TestCase):
         self.samples = ((rng.normal(size=30720) + 1j * rng.normal(size=30720)) * 0.05).astype("<c8")
 
     def write(self, name, data=None, captures=({"core:sample_start": 0},), drop=(), **whole):
-        """`whole`: of the global object, without core: before the name."""
+        """Writes a SigMF recording and returns its path without ending. `whole`: entries of the
+        global object, without the prefix core:."""
         data = self.samples if data is None else data
         (self.folder / f"{name}.sigmf-data").write_bytes(
             data if isinstance(data, bytes) else data.tobytes()

@@ -372,7 +372,7 @@ class Record(unittest.TestCase):
     """The command, of a flowgraph that a test answers for."""
 
     def record(self, base, refused="", *more):
-        """The output at its end; it ends as the first status is asked for."""
+        """The output of a recording that ends when the first status is asked for."""
         began = []
 
         def ask(_cell, station, descriptors=(), do="", **_more):
@@ -391,7 +391,7 @@ class Record(unittest.TestCase):
             return run("record", base, *more)[0]
 
     def left(self, *arguments):
-        """(what is said, files of the former recording that are left)"""
+        """(the message, the files of the former recording that are left)."""
         with tempfile.TemporaryDirectory(prefix="openwip-iq-") as folder:
             for ending in (recordings.META, recordings.DATA, recordings.SLOTS):
                 pathlib.Path(folder, "now" + ending).write_text("former")

@@ -38,8 +38,8 @@ NAMED = {
 
 
 def fits(tree: dict[str, Any], time: str) -> bool:
-    """Whether the experiment can run in this time: its file asks for it, or for virtual time asks
-    for any but the real one."""
+    """Whether the experiment can run with --time `time`. A file that asks for a time runs in that
+    one only, except that one for virtual time runs in ns-3, too."""
     return tree.get("time", time) in (time, "virtual" if time == "ns3" else time)
 
 

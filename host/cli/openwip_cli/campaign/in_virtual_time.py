@@ -99,7 +99,8 @@ def run(
 
 
 def plan_of(work: dict[str, Any]) -> virtual.Plan:
-    """The figures of a stream end with it; those of TCP when the last byte is through."""
+    """The plan for one kind of workload. The link's figures of a stream are read when it ends,
+    those of TCP when the last byte has arrived."""
     kind = KINDS[work["kind"]]
     last = None if kind.tcp else START_S + work["duration_s"]
     return virtual.Plan([kind.flow_of(work) | {"start_s": START_S}], between=(START_S, last))

@@ -401,7 +401,7 @@ class Results:
     figures and statements are kept, and not the result."""
 
     def __init__(self, experiment: Experiment, read: Read) -> None:
-        """`read(key)`: what there is of a run (store.Store.read)."""
+        """`read(key)`: the stored result of a run, or why there is none (store.Store.read)."""
         self.experiment = experiment
         self.found: dict[Point, Reports] = {}  # point -> {realisation: result}
         # all points of the grid, whether they have results or not

@@ -107,8 +107,8 @@ class Experiment:
         over: Over = Over(),
         top: pathlib.Path | None = None,
     ) -> None:
-        """`tcp` and `over`: of all runs, over what the file says. `top`: the tree from which files
-        are named that a run reads."""
+        """`tcp` and `over`: settings for all runs, which replace those of the file. `top`: the tree
+        in which files that a run reads are named."""
         file = self.file = read_file(path, mode, time, over)
         self.mode, self.time, self.over = mode, time, over
         self.top = top or places.default().top

@@ -78,7 +78,8 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
 
 
 def counts(results: Results) -> dict[str, int]:
-    """Runs; `absent`: not run; `unreadable`, `damaged`: of their files."""
+    """The numbers of runs by outcome. `absent`: they were not run; `unreadable`, `damaged`: their
+    files are."""
     return {
         "runs": results.runs,
         "valid": results.runs - len(results.lacking),

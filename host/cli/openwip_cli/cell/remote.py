@@ -379,8 +379,8 @@ class Forward:
 
 
 def forward(ways: list[tuple[str, str, str]], keys: ServerKeys, ready_file: str | None) -> int:
-    """Forwards until a signal comes. Prints `ready` once every port is open. `ways`: of each socket
-    its name, its endpoint in the cell and the one to listen at."""
+    """Forwards until a signal comes. Prints `ready` once every port is open. `ways`: (name,
+    endpoint in the cell, endpoint to listen at) of each socket."""
     from ..messages.telemetry import TOPICS
 
     topics = [t.encode() for t in TOPICS]
@@ -431,7 +431,7 @@ def forward(ways: list[tuple[str, str, str]], keys: ServerKeys, ready_file: str 
 
 
 def process(cell: Cell, listen: Listen, places: Places) -> Process:
-    """The forwarder as a process of the cell, for its supervisor. `listen`: of check_listen()."""
+    """The forwarder as a process of the cell, for its supervisor. `listen`: from check_listen()."""
     host, port, keys = listen
     argv = places.module("forward", cell.run, host, port, keys.folder)
     environment = {
@@ -456,7 +456,8 @@ def start(
     places: Places,
     progress: Callable[[str], None],
 ) -> None:
-    """`listen`: of check_listen(), or None."""
+    """Starts the forwarder, if there is something to listen at. `listen`: from check_listen(), or
+    None."""
     if listen is None:
         return
     supervisor.start(process(cell, listen, places))

@@ -55,7 +55,7 @@ class Noted:
     MOST = 1000
 
     def __init__(self, text: str = "") -> None:
-        """`text`: as text() has made it."""
+        """`text`: the lines, as text() returned them."""
         before, *lines = text.splitlines() or ["0"]
         self.before, self.lines = int(before), lines
 

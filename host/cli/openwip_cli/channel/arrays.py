@@ -51,7 +51,7 @@ def kind_of(dtype: Any) -> str:
 
 
 def as_numbers(array: Any) -> Any:
-    """As float64 or complex128."""
+    """The array as float64 or complex128."""
     if array.dtype.names:
         real, imaginary = (array[n] for n in array.dtype.names)
         return real + 1j * imaginary

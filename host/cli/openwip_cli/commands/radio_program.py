@@ -81,8 +81,8 @@ def parsed(p: Parser, arguments: list[str]) -> argparse.Namespace:
 
 
 def asked(given: argparse.Namespace) -> list[str]:
-    """The program's options from ours; those that a command does not have, and those that were not
-    given, are left out."""
+    """The options for wip_radio; options that a command does not have or that were not given are
+    left out."""
     names = {
         "freq": "--freq",
         "receive_gain": "--receive-gain",

@@ -56,7 +56,8 @@ def _student_t(degrees: int, confidence: float) -> float:
 
 @functools.lru_cache(maxsize=8)
 def _resamples(n: int, times: int) -> Any:
-    """Which of n values each resample has; the same ones every time."""
+    """The indices of the n values that each resample consists of: (times, n). Every call has the
+    same ones."""
     import numpy as np
 
     return np.random.default_rng(1).integers(0, n, (times, n))

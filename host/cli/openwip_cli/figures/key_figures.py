@@ -110,8 +110,8 @@ def is_there(message: "Message", path: str) -> bool:
 def reach(
     message: Any, path: list[str], each: Mapping[str, str], labels: dict[str, str] | None = None
 ) -> Iterator[tuple[dict[str, str], Any]]:
-    """(labels, value) of what the path leads to. An optional field that is absent is none; an
-    absent message is one of zeros."""
+    """(labels, value) of each field that the path leads to. An optional field that is absent has no
+    entry; an absent message counts as one whose fields are 0."""
     step, rest = path[0], path[1:]
     labels = labels or {}
     if step.endswith("[#]"):

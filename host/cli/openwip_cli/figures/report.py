@@ -91,7 +91,7 @@ def injection_words(d: dict[str, Any]) -> str:
 
 
 def mobility_lines(m: dict[str, Any]) -> list[str]:
-    """`m`: of emulate.mobility_report()."""
+    """The lines about networks. `m`: from emulate.mobility_report()."""
     rate = m["mean_rate_bps"]
     last = [
         f"    at {h['began_s']:.3f} s from {h['from']} to {h['to']}, for"
@@ -107,7 +107,7 @@ def mobility_lines(m: dict[str, Any]) -> list[str]:
 
 
 def recorded_lines(ways: dict[str, Any]) -> list[str]:
-    """`ways`: of emulate.recorded_report()."""
+    """The lines about a recorded network. `ways`: from emulate.recorded_report()."""
     rates = {
         name: rate(way["mean_rate_bps"]) if way["mean_rate_bps"] else "no limit"
         for name, way in ways.items()

@@ -79,9 +79,8 @@ class Figures:
         return t.mac if t else None
 
     def link(self, user: int | None = None) -> Link | None:
-        """The metrics of the last second (to the nearest status), as in the report; None while there
-        are not two statuses.
-        `user`: one of several terminals."""
+        """The metrics of the last second (to the nearest status), computed as in the report; None:
+        there are fewer than two statuses. `user`: a single terminal; None: the whole cell."""
         kept = self.statuses["base"]
         if len(kept) < 2:
             return None

@@ -117,7 +117,7 @@ def check_reports(recording: Recording, raw: Sequence[bytes]) -> None:
 
 
 def last_slot(raw: Sequence[bytes]) -> int:
-    """The number in serialised reports; -1: there is none."""
+    """The slot number of the last of these serialised reports; -1: there are no reports."""
     from openwip_schema import slot_link_pb2
 
     return slot_link_pb2.SlotReport.FromString(raw[-1]).air if raw else -1

@@ -17,7 +17,8 @@ def compact(value: object) -> str:
 
 
 def write(path: pathlib.Path, text: str, sync: bool = True) -> None:
-    """Raises OSError. `sync`: what it replaces is lost only when this is on the disk."""
+    """Writes a file in one piece. `sync`: the former file is replaced only once the new one is on
+    the disk. Raises OSError."""
     _write(path, text, sync, os.replace)
 
 

@@ -238,7 +238,7 @@ def of_several(index: int) -> "Placement":
 
 
 def find(wanted: "Placement | list[int] | str", places: Places, apart: bool = False) -> Placement:
-    """The placement of a cell that starts now. `wanted`: parse(), or of_several(). `apart`: of
+    """The placement of a cell that starts now. `wanted`: from parse() or of_several(). `apart`: see
     choose()."""
     if isinstance(wanted, Placement):
         return wanted

@@ -228,9 +228,9 @@ def account() -> tuple[str, int, int]:
 
 
 def give_to_account(folder: pathlib.Path, files: Iterable[pathlib.Path]) -> None:
-    """A folder of this process's, with files in it, to the account of the cells; as another user
-    than root nothing happens. The folder goes last: until then nobody else can put a link in the
-    place of a file. Raises OSError."""
+    """Makes the account of the cells the owner of a folder of this process and of files in it;
+    unless this is root, nothing happens. The folder is changed last: until then nobody else can put
+    a link in the place of a file. Raises OSError."""
     if os.geteuid() != 0:
         return
     _, user, group = account()

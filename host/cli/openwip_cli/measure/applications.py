@@ -121,7 +121,8 @@ class ApplicationClock:
                 self._known = False
 
     def _scan(self, old: bool = False) -> None:
-        """`old`: what is there already has waited before; only what comes on top counts."""
+        """Finds the processes in the cell's namespaces. `old`: those that are found now may have
+        waited before; only what they wait from now on counts."""
         with self._lock:
             now, own = time.monotonic(), set(self.own())
             stations = {

@@ -74,8 +74,9 @@ def both_ends(
     before: Callable[[], object] = lambda: None,
     over: Callable[[], object] = lambda: None,
 ) -> tuple[End, End]:
-    """(sender, receiver) of a flow from the base station to the terminal. `seconds`: what it takes.
-    `before`: is called when the receiver listens, `over` when the sender has ended."""
+    """(sender, receiver): the results of a flow from the base station to the terminal. `seconds`:
+    how long it lasts. `before` is called when the receiver listens, `over` when the sender has
+    ended."""
     receive, send = (command(program, end, wanted, window_bytes) for end in ("receiver", "sender"))
     with traffic.pair(supervisor, cell, receive, send, before=before) as (receiver, sender):
         if not sender.wait(supervisor, seconds + PATIENCE_S):

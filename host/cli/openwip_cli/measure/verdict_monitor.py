@@ -84,8 +84,9 @@ class SoFar:
         tun: dict[str, Interface] | None = None,
         unread: Sequence[str] = (),
     ) -> telemetry_pb2.Verdict:
-        """`waiting`: share, or None; `tun`: counts, when the link is at rest; `unread`: what of
-        the surroundings is not known."""
+        """The verdict so far. `waiting`: share of time for which applications waited for a core, or
+        None; `tun`: counts of the interfaces, once the link is at rest; `unread`: what could not be
+        read about the machine."""
         if self.first is None or self.last is None:
             # A publisher that has not sent anything yet is no fault.
             heard = heard._replace(received={})

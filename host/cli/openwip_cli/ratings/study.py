@@ -29,8 +29,8 @@ LONGEST_COMMENT = 2000
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A run as subject and operator see it, and its case, which they do not see. `number`: from 1
-    in each task; 0: the reference of a task, which is not rated."""
+    """A run: task and number, which subject and operator see, and its case, which they do not see.
+    `number`: from 1 in each task; 0: the reference of a task, which is not rated."""
 
     task: str
     number: int

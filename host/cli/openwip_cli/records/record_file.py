@@ -45,8 +45,9 @@ TEXTS_CHUNK = 256
 
 
 def check_target(path: pathlib.Path | str, recovered: pathlib.Path | None = None) -> pathlib.Path:
-    """The path as an absolute one, if a record can be written there. Only a record is replaced.
-    `recovered`: what becomes of it."""
+    """The absolute path of a record that can be written there. Only a file that is a record is
+    replaced. `recovered`: the unfinished record that is being recovered to this path. Raises
+    BadInput."""
     target = outputs.check("record", path)
     if target.exists() and not (target.is_file() and record_seal.is_record(target)):
         raise BadInput(
@@ -137,7 +138,8 @@ class RecordFile:
         return table.pending >= table.block - (table.rows - table.pending) % table.block
 
     def refuse(self, source: str, topic: str, received_ns: int, future: int) -> None:
-        """A message that was no use. `future`: number of one of a later version, 0: it is none."""
+        """Notes a message that could not be used. `future`: the number of its version if that is
+        later than this program's, else 0."""
         self._note(self.refused, source, topic, received_ns, future)
 
     def add(self, message: telemetry.Message) -> None:

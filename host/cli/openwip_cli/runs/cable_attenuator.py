@@ -321,7 +321,7 @@ class CableAttenuator:
 
 
 def config(scenario: Scenario, endpoints: dict[str, str] | None = None) -> dict[str, Any]:
-    """Empty: there is none."""
+    """The configuration of the attenuator; {}: the cell has none."""
     wanted = {
         key.removeprefix("attenuator."): value
         for key, value in scenario.values.items()

@@ -83,7 +83,8 @@ class Failure:
 
 
 def of_tree(tree: dict[str, Any]) -> Failure:
-    """ValueError, LookupError, TypeError: it is none."""
+    """A failure from its JSON. Raises ValueError, LookupError or TypeError if the tree is no
+    failure."""
     fields: dict[str, Any] = tree | {"cause": Cause(tree["cause"])}
     return Failure(**fields)
 
@@ -91,9 +92,9 @@ def of_tree(tree: dict[str, Any]) -> Failure:
 def of_exit(
     code: int, said: str, seconds: float, timed_out: bool = False, memory: bool = False
 ) -> Failure:
-    """`code`: as subprocess has it, negative for a signal; a shell, and a program that cleans up
-    before, end with 128 + signal.
-    `memory`: meanwhile the kernel ended processes for want of memory."""
+    """The failure of a process that ended with `code`, as subprocess gives it: negative for a
+    signal; a shell, or a program that cleans up before, ends with 128 + signal. `memory`: meanwhile
+    the kernel killed processes because memory ran out."""
     number = -code if code < 0 else code - 128
     by = signal.Signals(number) if number in set(signal.Signals) else None
     if timed_out:

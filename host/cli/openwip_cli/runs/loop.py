@@ -33,8 +33,8 @@ class Asked(NamedTuple):
 
 
 def refuse_beside(values: dict[str, Any]) -> None:
-    """Refuses settings that would be measured. `values`: those that were given, without
-    defaults."""
+    """Raises BadInput for a setting that --loop auto would measure. `values`: those that were
+    given, without defaults."""
     for key in MEASURED if values.get("link.loop") == AUTO else ():
         if values.get(key) is not None:
             raise BadInput(

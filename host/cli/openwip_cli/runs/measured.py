@@ -19,8 +19,8 @@ Workload = Callable[[MeasuredCell], dict[str, Any] | None]
 
 
 class MeasuredRun(phases.Run):
-    """`workload(cell)` returns {"tcp", "cpu", "failed" (in words), ...}; what else it returns is
-    `workload_result`."""
+    """A run with a measured interval. `workload(cell)` returns {"tcp", "cpu", "failed" (reasons),
+    ...}; the remaining entries become `workload_result`."""
 
     watch: TelemetryWatch
     applications: ApplicationClock

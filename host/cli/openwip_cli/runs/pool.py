@@ -102,8 +102,7 @@ class Pool:
             raise BadInput(f"{self.folder}: another campaign is at work there") from None
 
     def prepare(self, specs: dict[str, Any]) -> None:
-        """A specification that is there stays, unless it is none: it is made of the experiment's
-        file."""
+        """Writes the specification of each run. One that exists is kept, unless it is not JSON."""
         for key, spec in specs.items():
             path = self.folder / "specs" / f"{key}.json"
             try:

@@ -175,7 +175,8 @@ class SplitCell(runs.MeasuredCell):
     def start(
         self, tree: dict[str, Any], places: Places, progress: Callable[[str], None], program: str
     ) -> None:
-        """`tree`, `program`: of the bearer's emulator, which is up."""
+        """Starts the wired network and the proxy. `tree`, `program`: configuration and program of
+        the emulator of the bearer, which runs already."""
         cell, supervisor, run = self.cell, self.supervisor, {"OPENWIP_RUN": str(self.cell.run)}
         progress(f"cell '{cell.name}': starting the wired network and the proxy of split TCP")
         path = configuration.write_config(cell, WIRED, wired_config(cell, tree))

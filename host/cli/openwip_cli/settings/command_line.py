@@ -244,7 +244,8 @@ class Parser(argparse.ArgumentParser):
         add_value(self, flag, kind, **more)
 
     def setting(self, s: Setting, **more: Any) -> None:
-        """An option that is one of the table, but for what `more` says: default, kind, help."""
+        """Adds the option of a setting of the table. `more`: default, kind and help where they
+        differ from the table's."""
         kind, default, text = (
             more.pop("kind", s.kind),
             more.pop("default", s.default),

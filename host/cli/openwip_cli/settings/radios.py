@@ -101,8 +101,8 @@ def product_of(values: Mapping[str, Any]) -> str:
 
 @dataclasses.dataclass
 class Radio:
-    """The levels of one station. `level_db`: from full scale of its samples to full scale of the
-    medium, or back."""
+    """The levels of one station. `level_db`: what is added to a level in dB of full scale of its
+    samples to get one in dB of full scale of the medium, or the other way."""
 
     arguments: str = ""  # device arguments that follow type=vusrp,air=...,node=...
     gain: float = 0.0

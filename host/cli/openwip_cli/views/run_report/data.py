@@ -353,8 +353,8 @@ def _downlink(child: Table) -> NDArray[numpy.bool_]:
 
 
 def delays(child: Table, user: int | None = None) -> tuple[Numbers, dict[str, Numbers], Numbers]:
-    """(arrival in s, {part: ms}, total in ms) of the delivered packets of the downlink in the order
-    of arrival; `user`: of that terminal."""
+    """(arrival in s, {part: ms}, total in ms) of the delivered packets of the downlink, in the
+    order of arrival. `user`: the terminal, numbered from 0."""
     delivered = (child["dropped"] == "") & _downlink(child)
     if user is not None:
         delivered = delivered & (child["user"] == user)
