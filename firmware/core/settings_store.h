@@ -32,7 +32,8 @@ struct settings {
     friend bool operator==(const settings&, const settings&) = default;
 };
 
-// Flash as it is: erased bytes are 0xff, a write only clears bits, an erase takes a whole sector.
+// The properties of flash: erased bytes are 0xff, a write can only clear bits, an erase takes a
+// whole sector.
 class flash_port {
 public:
     static constexpr int nof_sectors = 2;

@@ -48,8 +48,9 @@ void add_tone(std::vector<cf32>& x, double dbfs, std::size_t size) {
 
 // Starts both streams and returns what is received of `sent`, from the time on at which it is sent.
 // Nothing: a part of it came to the transmitter too late.
-std::optional<std::vector<cf32>> heard_once(fading_radio& transmitter, fading_radio& receiver,
-                                            std::span<const cf32> sent) {
+std::optional<std::vector<cf32>> received_signal_once(fading_radio& transmitter,
+                                                      fading_radio& receiver,
+                                                      std::span<const cf32> sent) {
     const tick begin = (receiver.now() / slot_samples + 100) * slot_samples;
     const bool one = &transmitter == &receiver;
     // Silence follows the burst, so that the transmitter never runs out of samples.
@@ -89,10 +90,11 @@ std::optional<std::vector<cf32>> heard_once(fading_radio& transmitter, fading_ra
 }
 
 // A start during which the computer stalled says nothing of the radios, and is repeated.
-std::vector<cf32> heard(fading_radio& transmitter, fading_radio& receiver,
-                        std::span<const cf32> sent) {
+std::vector<cf32> received_signal(fading_radio& transmitter, fading_radio& receiver,
+                                  std::span<const cf32> sent) {
     for (int i = 0; i < 5; ++i)
-        if (auto found = heard_once(transmitter, receiver, sent)) return std::move(*found);
+        if (auto found = received_signal_once(transmitter, receiver, sent))
+            return std::move(*found);
     throw machine_error("samples come to the transmitter too late: this computer stalls");
 }
 
@@ -101,15 +103,16 @@ std::optional<tick> delay_of(std::span<const cf32> in, std::span<const cf32> sen
     std::optional<tick> found;
     for (tick at = 0; at < longest; ++at) {
         cf32 sum{};
-        float energy = 0, own = 0;
+        float energy = 0, sent_energy = 0;
         for (std::size_t k = 0; k < sent.size(); ++k) {
             const cf32 v = in[static_cast<std::size_t>(at) + k];
             sum += v * std::conj(sent[k]);
             energy += std::norm(v);
-            own += std::norm(sent[k]);
+            sent_energy += std::norm(sent[k]);
         }
-        const double alike = static_cast<double>(std::norm(sum) / std::max(energy * own, 1e-20F));
-        if (alike > best) best = alike, found = at;
+        const double correlation =
+            static_cast<double>(std::norm(sum) / std::max(energy * sent_energy, 1e-20F));
+        if (correlation > best) best = correlation, found = at;
     }
     return found;
 }
@@ -131,7 +134,7 @@ void measure_levels(nlohmann::json& path, fading_radio& transmitter, fading_radi
         begins.push_back(sent.size());
         add_tone(sent, dbfs, begins.size() == 1 ? long_stretch : short_stretch);
     }
-    const std::vector<cf32> all = heard(transmitter, receiver, sent);
+    const std::vector<cf32> all = received_signal(transmitter, receiver, sent);
     const auto part = [&](std::size_t begin, std::size_t size) {
         return std::span(all).subspan(begin + static_cast<std::size_t>(delay) + settling,
                                       size - 2 * settling);
@@ -161,7 +164,7 @@ nlohmann::json calibrate(const fader_config& config, const std::vector<fading_ra
         auto delays = nlohmann::json::array();
         std::optional<tick> delay;
         for (int i = 0; i < nof_starts; ++i) {
-            delay = delay_of(heard(transmitter, receiver, known), known);
+            delay = delay_of(received_signal(transmitter, receiver, known), known);
             if (!delay) break;
             delays.push_back(*delay);
         }

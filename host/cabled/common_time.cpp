@@ -14,7 +14,7 @@ constexpr double look_s = 0.01, longest_s = 2.5;  // seconds; longest_s holds tw
 // Seconds to wait after an edge: all devices have seen it by then, and the next one is still far.
 constexpr double settled_s = 0.2;
 // 10 us in samples: two clocks that differ by more have different pulses (reading takes less)
-constexpr tick apart = 77;
+constexpr tick max_difference = 77;
 
 [[noreturn]] void refuse(const timed_device& d, const std::string& why) {
     throw bad_input(d.name() + ": " + why);
@@ -43,7 +43,7 @@ void compare(timed_device& first, timed_device& other) {
         refuse(other, "its time at the last edge of the second is " + seconds(b) + ", that of " +
                           first.name() + " " + seconds(a) + mend);
     const tick earliest = first.now(), now = other.now(), latest = first.now();
-    if (now < earliest - apart || now > latest + apart)
+    if (now < earliest - max_difference || now > latest + max_difference)
         refuse(other, "its time is " + seconds(now) + " while that of " + first.name() + " is " +
                           seconds(earliest) + " to " + seconds(latest) + mend);
 }

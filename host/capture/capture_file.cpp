@@ -15,7 +15,7 @@
 
 namespace wip::capture {
 namespace {
-constexpr std::size_t much = 256 << 10;
+constexpr std::size_t flush_bytes = 256 << 10;
 constexpr int last_patience_ms = 1000;
 }  // namespace
 
@@ -42,7 +42,7 @@ std::uint64_t capture_file::packets(std::uint32_t interface) const {
 }
 
 void capture_file::write_if_much() {
-    if (blocks_.size() >= much) flush();
+    if (blocks_.size() >= flush_bytes) flush();
 }
 
 bool capture_file::wait_for_room() const {

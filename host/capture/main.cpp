@@ -142,9 +142,9 @@ private:
         terminal_.on_monitor();
         return (!base_ || base_->gone()) && terminal_.gone();
     }
-    void watch(host::telemetry_reader& of) {
-        watched_.add(of.socket());
-        watched_.add(of.monitor());
+    void watch(host::telemetry_reader& reader) {
+        watched_.add(reader.socket());
+        watched_.add(reader.monitor());
     }
     // A verdict comes once a second, so it is read whenever another message has come.
     void read_verdict() {
@@ -191,10 +191,10 @@ void summarise(const std::string& name, const std::string& why, const wip::captu
     std::uint64_t packets = 0, dropped = 0;
     std::string by_interface;
     for (std::size_t n = 0; const auto& i : c.interfaces()) {
-        const std::uint64_t there = file.packets(static_cast<std::uint32_t>(n++));
-        packets += there;
+        const std::uint64_t written = file.packets(static_cast<std::uint32_t>(n++));
+        packets += written;
         dropped += i.dropped;
-        by_interface += " " + i.name + " " + std::to_string(there) + ",";
+        by_interface += " " + i.name + " " + std::to_string(written) + ",";
     }
     std::string line = std::to_string(packets) + " packets to " + name + ":" + by_interface;
     line += " " + std::to_string(dropped) + " lost in telemetry";

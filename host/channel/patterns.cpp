@@ -78,7 +78,7 @@ public:
     explicit number_text(const std::string& file) : file_(file) {}
     void put(std::int64_t n) {
         text_ += std::to_string(n);
-        if (text_.size() > much) flush();
+        if (text_.size() > flush_bytes) flush();
     }
     void put(char c) { text_ += c; }
     // Writes the rest of the text; the file gets its name with give_name().
@@ -91,7 +91,7 @@ private:
         text_.clear();
     }
 
-    static constexpr std::size_t much = 1 << 16;
+    static constexpr std::size_t flush_bytes = 1 << 16;
     os::output_file file_;
     std::string text_;
 };

@@ -21,10 +21,10 @@ key_figure figure_of(const std::string& name, const YAML::Node& columns) {
     key_figure f;
     f.name = name;
     f.help = columns["help"].as<std::string>();
-    const std::string of = word_of(columns, "of");
-    const auto space = of.find(' ');
-    f.topic = of.substr(0, space);
-    if (space != std::string::npos) f.fields = {of.substr(space + 1)};
+    const std::string topic_and_field = word_of(columns, "of");
+    const auto space = topic_and_field.find(' ');
+    f.topic = topic_and_field.substr(0, space);
+    if (space != std::string::npos) f.fields = {topic_and_field.substr(space + 1)};
     for (const auto& part : columns["parts"]) f.fields.push_back(part["of"].as<std::string>());
     f.needs = yaml::words_of(columns["needs"]);
     f.title = word_of(columns, "title");

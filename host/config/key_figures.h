@@ -19,7 +19,7 @@ struct key_figure {
     std::string row;
     std::vector<std::string> views;
 
-    // The number with title and unit; nothing: not known.
+    // The number with title and unit; empty: the number is not known.
     std::string words(std::optional<double> value) const;
 };
 

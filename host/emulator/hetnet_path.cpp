@@ -17,7 +17,8 @@ namespace {
 using hetnet::handover;
 using openwip::control::MacStatus;
 
-// `purpose` of the lines, which lose nothing: each has a key of its own all the same.
+// Purpose of the lines' random numbers. The lines lose nothing, but each one needs a key of its
+// own.
 constexpr std::uint32_t first_purpose = 0x48455400;
 
 // Makes the lines of a network without a limit of their own: handover_config::held_mb is the limit.

@@ -29,8 +29,8 @@ class packet_arrivals {
 public:
     explicit packet_arrivals(const flow& f);
 
-    // The bytes of the packets that arrived until so many seconds after the start and that were
-    // not in an answer before.
+    // The bytes of the packets that arrived between the time of the last call and `seconds` after
+    // the start.
     std::uint64_t until(double seconds);
     // When the next packet arrives, seconds after the start.
     double next() const { return next_; }

@@ -26,7 +26,7 @@ constexpr long again_us = 100000;
 
 volatile std::sig_atomic_t end_asked = 0;
 
-void nothing(int /*signal*/) {}
+void ignore_signal(int /*signal*/) {}
 
 void note_end(int /*signal*/) {
     end_asked = 1;
@@ -179,12 +179,12 @@ void wake_at(double at) {
     const double left = at - now();
     const long us = left > 0 ? static_cast<long>(1e6 * left) + 1 : 1;
     const itimerval t = {{0, again_us}, {us / 1000000, us % 1000000}};
-    handle(SIGALRM, nothing);
+    handle(SIGALRM, ignore_signal);
     if (::setitimer(ITIMER_REAL, &t, nullptr) != 0) give_up("setitimer");
 }
 
 void wake_when_asked_to_end() {
-    handle(SIGALRM, nothing);
+    handle(SIGALRM, ignore_signal);
     handle(SIGTERM, note_end);
 }
 

@@ -65,9 +65,9 @@ void tell_sender(const job& j, int s, double began, std::uint64_t written, const
 
 namespace {
 
-// Receives until the peer has closed, or for so many seconds. Reports bytes, first arrival and end,
-// and bytes in each second of the flow. The clock is read once a second, since a read of it costs
-// as much as one of data.
+// Receives until the peer has closed, or for the seconds of the flow. Reports bytes, first arrival
+// and end, and the bytes in each second of the flow. The clock is read once a second, since reading
+// it costs as much as reading data.
 void receive_bulk(const job& j) {
     const flow& f = j.f;
     const sockets with = j.with();
@@ -125,9 +125,10 @@ void receive_bulk(const job& j) {
     j.to.say(found);
 }
 
-// bulk: as much as goes in so many seconds from the connection on, and what is not sent is dropped;
-// a link too bad to connect over is reported, also if the other end alone had no connection and
-// resets. telnet: the same with what has arrived. Otherwise so many bytes, and an orderly end.
+// bulk: sends as much as possible in the seconds of the flow, from the connection on; what has not
+// been sent by then is dropped. A link too bad to connect over is reported, also if only the other
+// end failed to connect and resets. telnet: the same with the packets that have arrived. Otherwise
+// sends the flow's bytes and closes in order.
 void send_bulk(const job& j) {
     const flow& f = j.f;
     const sockets with = j.with();

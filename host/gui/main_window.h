@@ -23,7 +23,7 @@ namespace wip::gui {
 class main_window : public QMainWindow {
     Q_OBJECT
 public:
-    explicit main_window(session& of);
+    explicit main_window(session& shown);
     ~main_window() override;
 
     slot_axis& axis() { return axis_; }
@@ -63,7 +63,7 @@ protected:
 
 private:
     struct due {
-        view* of;
+        view* drawn_view;
         qint64 next_ms = 0;
         std::uint64_t seen = 0;
         double seen_right = -1;

@@ -16,14 +16,14 @@ class replay_bar : public QToolBar {
     Q_OBJECT
 public:
     explicit replay_bar(QWidget* parent = nullptr);
-    void show_for(replayer* of);  // nullptr: hides
+    void show_for(replayer* replay);  // nullptr: hides
     void refresh();
 
 Q_SIGNALS:
     void jumped();
 
 private:
-    replayer* of_ = nullptr;
+    replayer* replayer_ = nullptr;
     QToolButton* play_;
     QSlider* position_;
     QComboBox* speed_;

@@ -22,8 +22,8 @@ constexpr std::size_t most_open_requests = 64;
 // The first requests of a flowgraph are answered before the terminal's clock is known, or the loop
 // of plan and report could not begin.
 constexpr int requests_without_clock = 3;
-// Topic `slot` publishes at most so many slots at a time whose frames are all acknowledged or have
-// failed.
+// Topic `slot` publishes, at a time, at most this number of slots whose frames have all been
+// acknowledged or have failed.
 constexpr slot_count most_settled{48};
 // An uplink packet may be up to 15000 slots on its way (uplink.delay_slots).
 constexpr slot_count longest_uplink{15000 + slots_per_second};
@@ -247,22 +247,25 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
     if (!free_running_) answer_requests();
 }
 
-// Converts slot numbers to this station's count. What the terminal has received has numbers that
-// fit it modulo a hyperframe; without lock (or in a false one: nobody receives what has not been
-// sent) a terminal counts by its own clock, of which nothing is known here: its slot is the one
-// that is on the air.
+// Converts slot numbers to this station's count. Numbers of slots that the terminal has received
+// agree with it modulo a hyperframe. Without lock, or in a false one (a station receives nothing
+// that was not sent), a terminal counts by its own clock, which is not known here: then its slot is
+// taken to be the one that is on the air.
 void base_station::renumber(openwip::uplink::Uplink& m) const {
-    const auto mine = [this](std::int64_t sent) { return nearest_that_fits(planned_, sent).value; };
-    const std::int64_t sent = m.now(), received = mine(sent);
+    const auto in_own_count = [this](std::int64_t sent) {
+        return nearest_that_fits(planned_, sent).value;
+    };
+    const std::int64_t sent = m.now(), received = in_own_count(sent);
     const bool possible = received <= planned_.value && planned_ - slot(received) < largest_gap;
     m.set_now(m.locked() && possible ? received : (planned_ - lead_).value);
     for (auto& p : *m.mutable_packets())
         if (plausible_slot(p.arrival())) p.set_arrival(p.arrival() - sent + m.now());
     if (m.has_feedback() && plausible_slot(m.feedback().air()))
-        m.mutable_feedback()->set_air(mine(m.feedback().air()));
+        m.mutable_feedback()->set_air(in_own_count(m.feedback().air()));
     if (!m.has_packet_reports()) return;
     for (auto& w : *m.mutable_packet_reports()->mutable_report())
-        if (plausible_slot(w.complete())) w.set_complete(std::min(mine(w.complete()), m.now()));
+        if (plausible_slot(w.complete()))
+            w.set_complete(std::min(in_own_count(w.complete()), m.now()));
 }
 
 // No slot has been planned, so there is no count into which the terminal's could be turned.

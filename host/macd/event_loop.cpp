@@ -149,8 +149,8 @@ void event_loop::follow_peer() {
     }
     if (!config_.peer_may_leave || uplink_->connected() == peer_here_) return;
     peer_here_ = uplink_->connected();
-    const std::string what = name_of(party::peer) + (peer_here_ ? " is there" : " has left");
-    spdlog::info("{} (slot {})", what, last_slot_.value);
+    const std::string change = name_of(party::peer) + (peer_here_ ? " is there" : " has left");
+    spdlog::info("{} (slot {})", change, last_slot_.value);
     events_.say(peer_here_ ? openwip::telemetry::Event::INFO : openwip::telemetry::Event::WARNING,
                 "peer", peer_here_ ? "connected" : "left", last_slot_);
     if (!peer_here_) return;
@@ -208,8 +208,8 @@ void event_loop::on_slot_link() {
 }
 
 void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
-    const auto mine = static_cast<unsigned>(openwip::slot_link::VERSION_CURRENT);
-    const bool fits = hello.version() == mine && hello.role() == role_name(config_);
+    const auto own_version = static_cast<unsigned>(openwip::slot_link::VERSION_CURRENT);
+    const bool fits = hello.version() == own_version && hello.role() == role_name(config_);
     if (fits) {
         hello_received_ = true;
         return;
@@ -219,10 +219,11 @@ void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
         malformed("slot link", "a hello that does not fit");
         return;
     }
-    if (hello.version() != mine)
+    if (hello.version() != own_version)
         end_.set({openwip::stop::UNFIT, "slot link: the flowgraph speaks version " +
                                             std::to_string(hello.version()) + ", macd version " +
-                                            std::to_string(mine) + "; build both from one tree"});
+                                            std::to_string(own_version) +
+                                            "; build both from one tree"});
     else
         end_.set({openwip::stop::UNFIT, "slot link: the flowgraph's role is \"" +
                                             hello.role().substr(0, 32) + "\", here is \"" +
@@ -407,12 +408,12 @@ void event_loop::check_liveness(clock::time_point now) {
         return (p == party::flowgraph ? *slot_link_ : *uplink_).connected();
     });
     if (!found) return;
-    const std::string who = name_of(found->who);
+    const std::string name = name_of(found->missing);
     if (found->silent)
         end_.set({openwip::stop::SILENT,
-                  fmt::format("{} is silent for {} s", who, config_.peer_timeout_s)});
+                  fmt::format("{} is silent for {} s", name, config_.peer_timeout_s)});
     else
-        end_.set({openwip::stop::DIED, who + " died (its connection closed)"});
+        end_.set({openwip::stop::DIED, name + " died (its connection closed)"});
 }
 
 }  // namespace wip::host

@@ -20,8 +20,9 @@ namespace {
 
 constexpr std::uint32_t longest_loop = 64;  // slots from a report to the slot that uses it
 
-// Topic `receiver`: what the receiver saw in one slot, from the report's detail, its grant and the
-// receiver's last state. nullptr when all is well, else what is not; `out` is unfinished then.
+// Topic `receiver`: what the receiver observed in one slot, from the report's detail, its grant and
+// the receiver's last state. Returns nullptr, or the name of the part that is wrong; `out` is
+// incomplete then.
 const char* fill_receiver(const openwip::slot_link::ReceiverDetail& detail,
                           const slot_report& report, const openwip::receiver::State& state,
                           openwip::telemetry::ReceiverSample& out) {

@@ -35,8 +35,8 @@ public:
     channel_control(const mix::mix_config& config, std::string head, change_fn change,
                     bool elsewhere = false);
 
-    // Throws config::error, and nothing has changed then. The tick from which the
-    // changes hold; nothing: there was none.
+    // Returns the tick from which the changes hold; empty: nothing changed. Throws config::error,
+    // and then nothing has changed.
     std::optional<tick> configure(const std::string& yaml, tick now);
     const std::vector<changed>& last_changes() const { return last_; }
     // YAML, as configure() takes it, of each path by its name, and without one if it is the only

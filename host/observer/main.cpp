@@ -137,8 +137,8 @@ private:
                 more = in.more();
                 ++frames;
             }
-            if (frames == 2 && heard.ParseFromArray(in.data(), static_cast<int>(in.size())))
-                now_slot = slot{heard.slot()};
+            if (frames == 2 && slot_message.ParseFromArray(in.data(), static_cast<int>(in.size())))
+                now_slot = slot{slot_message.slot()};
             else
                 malformed("the base station's telemetry");
         }
@@ -281,7 +281,7 @@ private:
     slot now_slot{0};
     std::uint64_t malformed_messages = 0;
     zmq::message_t in, topic_frame;
-    openwip::telemetry::Telemetry heard;
+    openwip::telemetry::Telemetry slot_message;
     openwip::control::Reply reply;
     std::vector<std::uint8_t> out;
 };

@@ -52,8 +52,8 @@ std::uint64_t bytes_moved(const tcp_connection& c) {
     return c.info.tcpi_bytes_acked + c.info.tcpi_bytes_received;
 }
 
-// The kernel's answer to a question about one connection that has ended: there is none with these
-// addresses, or it is another one now (its cookie differs).
+// True: the kernel's answer to a question about one connection says that it has ended. There is
+// none with these addresses, or it is a later one (its cookie differs).
 bool is_gone(int code) { return code == ENOENT || code == ESTALE; }
 
 // False for what carries no tcp_info (time wait).
@@ -160,7 +160,8 @@ bool tcp_diag::dump(std::uint8_t family) {
 bool tcp_diag::search() {
     found_.clear();
     if (!dump(AF_INET)) return false;
-    // A kernel without IPv6 has no handler for it: what there is was found.
+    // A kernel without IPv6 has no handler for this family; the connections over IPv4 were found
+    // before.
     dump(AF_INET6);
     omitted_ = 0;
     if (found_.size() > limit_) {

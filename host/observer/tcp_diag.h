@@ -40,8 +40,8 @@ public:
     tcp_diag(tcp_diag&& other) noexcept;
     tcp_diag& operator=(tcp_diag&&) = delete;
 
-    // Lists all; of more than the limit those that moved the most bytes are kept. False when the
-    // kernel does not answer (no inet_diag); `failure()` has its error.
+    // Lists all connections. If there are more than the limit, those that moved the most bytes are
+    // kept. False: the kernel does not answer (no inet_diag); `failure()` has its error.
     bool search();
     // Asks for each that is kept; those that are gone are dropped.
     bool refresh();

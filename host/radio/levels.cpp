@@ -18,7 +18,7 @@ constexpr double full_scale = 0.999;
 constexpr double lowest = 1e-20;  // least power, -200 dBFS
 constexpr double tone_over_noise_db = 15;
 // distance from a line at which its noise is measured, cycles per sample
-constexpr double beside = 6.0 / block;
+constexpr double noise_offset = 6.0 / block;
 constexpr double line_over_noise = 4.0;  // power ratio: 6 dB
 using points = std::array<float, iq::power_spectrum::nof_points>;
 
@@ -156,7 +156,8 @@ std::optional<double> find_tone(std::span<const cf32> in, double expected, doubl
 
 line line_at(std::span<const cf32> in, double frequency) {
     const double here = power_at(in, frequency);
-    const double noise = (power_at(in, frequency - beside) + power_at(in, frequency + beside)) / 2;
+    const double noise =
+        (power_at(in, frequency - noise_offset) + power_at(in, frequency + noise_offset)) / 2;
     if (here < line_over_noise * noise) return {db(std::max(here, noise)), false};
     return {db(here - noise), true};
 }

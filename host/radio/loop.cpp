@@ -161,7 +161,7 @@ std::optional<double> path_delay(const usrp::sptr& radio, uhd::rx_streamer& in,
     const double rate = radio->get_rx_rate(0);
     const std::vector<cf32> burst = pattern(sounding_size);
     const auto count = static_cast<std::size_t>(length * rate);
-    std::vector<cf32> heard(count);
+    std::vector<cf32> received(count);
     uhd::stream_cmd_t command(uhd::stream_cmd_t::STREAM_MODE_NUM_SAMPS_AND_DONE);
     command.num_samps = count;
     command.stream_now = false;
@@ -173,7 +173,7 @@ std::optional<double> path_delay(const usrp::sptr& radio, uhd::rx_streamer& in,
     out.send(burst.data(), burst.size(), about, 0.5);
     for (std::size_t done = 0; done < count;) {
         uhd::rx_metadata_t read;
-        done += in.recv(heard.data() + done, count - done, read, 1.0);
+        done += in.recv(received.data() + done, count - done, read, 1.0);
         if (read.error_code != uhd::rx_metadata_t::ERROR_CODE_NONE) return std::nullopt;
     }
     uhd::async_metadata_t event;
@@ -185,20 +185,20 @@ std::optional<double> path_delay(const usrp::sptr& radio, uhd::rx_streamer& in,
         cf32 sum{};
         float energy = 0;
         for (std::size_t k = 0; k < burst.size(); ++k) {
-            sum += heard[at + k] * std::conj(burst[k]);
-            energy += std::norm(heard[at + k]);
+            sum += received[at + k] * std::conj(burst[k]);
+            energy += std::norm(received[at + k]);
         }
-        const double alike =
+        const double correlation =
             std::norm(sum) / (2 * amplitude * amplitude * sounding_size * std::max(energy, 1e-20F));
-        if (alike > best) {
-            best = alike;
+        if (correlation > best) {
+            best = correlation;
             found = static_cast<double>(at) / rate - before;
         }
     }
     return found;
 }
 
-json of_latencies(std::vector<double> all) {
+json json_of_latencies(std::vector<double> all) {
     json j{{"slots", all.size()}};
     if (all.empty()) return j;
     std::sort(all.begin(), all.end());
@@ -242,7 +242,7 @@ json measure_loop(const usrp::sptr& radio, double seconds) {
         else if (++lost > lost_at_most)
             throw machine_error("the radio does not say what became of its bursts");
     }
-    json receive = of_latencies(watch.end());
+    json receive = json_of_latencies(watch.end());
     receive["gaps"] = watch.gaps();
     json leads = json::array();
     for (const lead_count& c : search.counts())

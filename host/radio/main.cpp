@@ -63,7 +63,7 @@ opened prepared(const usrp::sptr& radio, side s, const tuning& wish) {
     return {radio, s, rate, tune(*radio, s, wish)};
 }
 
-json of(const opened& o) {
+json json_of(const opened& o) {
     return {{"frequency_hz", o.at.frequency_hz},
             {"lo_hz", o.at.lo_hz},
             {o.which == side::receive ? "receive_gain_db" : "transmit_gain_db", o.at.gain_db},
@@ -101,7 +101,7 @@ json levels(const wishes& w, const usrp::sptr& radio) {
     const level_summary l = levels_of(got, lo);
     // The noise is given in 7.68 MHz, whatever the radio's rate, so that radios can be compared.
     const double noise = l.noise_dbfs + 10 * std::log10(wip::sample_rate_hz / rate);
-    json j = of(in);
+    json j = json_of(in);
     j.update({{"samples", got.size()},
               {"power_dbfs", l.power_dbfs},
               {"peak_dbfs", l.peak_dbfs},
@@ -118,7 +118,7 @@ json levels(const wishes& w, const usrp::sptr& radio) {
     const auto t = measure_tone(got, {shifted / rate, lo, away / rate},
                                 oscillators * in.at.frequency_hz / rate);
     json& about =
-        j["tone"] = {{"sent", of(out)}, {"expected_hz", shifted}, {"heard", t.has_value()}};
+        j["tone"] = {{"sent", json_of(out)}, {"expected_hz", shifted}, {"heard", t.has_value()}};
     if (!t) return j;
     const auto line_of = [](const line& l2) {
         return json{{"db", l2.dbfs}, {"at_least", !l2.above_noise}};
@@ -136,7 +136,7 @@ json spectrum(const wishes& w, const usrp::sptr& radio) {
     receiver stream(radio);
     const auto got = stream.take(samples(in, w.seconds), samples(in, settling_s));
     const spectrum_pair p = spectrum_of(got, samples(in, 0.01));
-    json j = of(in), hz = json::array();
+    json j = json_of(in), hz = json::array();
     const double points = static_cast<double>(p.mean.size());
     for (std::size_t i = 0; i < p.mean.size(); ++i)
         hz.push_back((static_cast<double>(i) / points - 0.5) * in.rate.rate_hz);
@@ -151,7 +151,7 @@ json loop(const wishes& w, const usrp::sptr& radio) {
     wish.frequency_hz = w.receive.frequency_hz;
     const opened out = prepared(radio, side::transmit, wish);
     json j = measure_loop(radio, w.seconds);
-    j.update({{"received", of(in)}, {"sent", of(out)}});
+    j.update({{"received", json_of(in)}, {"sent", json_of(out)}});
     return j;
 }
 

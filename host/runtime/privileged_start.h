@@ -15,8 +15,9 @@
 
 namespace wip::host {
 
-// Becomes `user` for good, where the process is root's and a user is named: of a check, which makes
-// nothing. Throws config::error when there is no such user.
+// Becomes `user` for good if the process is root's and a user is named. For programs that only
+// check their configuration; others start by privileged_start. Throws config::error when there is
+// no such user.
 void become(const config::settings& settings, const std::string& user);
 
 class privileged_start {

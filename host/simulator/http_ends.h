@@ -11,7 +11,7 @@
 namespace wip::simulator {
 
 struct http_flow {
-    flow::flow of;
+    flow::flow planned;
     place user, server;
     double start = 0;
 };

@@ -12,7 +12,8 @@ namespace {
 
 using tcpl::damaged_path;
 
-// One direction of the path. Both move it on: what is not due any more stays as it is.
+// One direction of the path. Either direction advances the path, whose packets in flight stay in
+// it.
 class direction final : public packet_link {
 public:
     direction(damaged_path& path, damaged_path::side from) : path_(path), from_(from) {}

@@ -28,7 +28,9 @@ constexpr std::chrono::seconds pause{1};  // time until it tries to listen again
 // Numbers in epoll events: listeners have lower ones, each connection has two from here on.
 constexpr std::uint64_t first_number = 1U << 16;
 
-[[noreturn]] void fail(const std::string& what) { throw machine_error("split: " + what, errno); }
+[[noreturn]] void fail(const std::string& operation) {
+    throw machine_error("split: " + operation, errno);
+}
 
 bool set(int fd, int level, int option, int value) {
     return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
@@ -268,8 +270,8 @@ void proxy::follow(std::uint64_t number, split_pair& p) {
         epoll_event e{};
         e.events = events;
         e.data.u64 = number * 2 + static_cast<std::uint64_t>(s);
-        const int what = !wanted ? EPOLL_CTL_DEL : w.there ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-        if (::epoll_ctl(epoll_.get(), what, p.connection.fd(s), &e) != 0) {
+        const int operation = !wanted ? EPOLL_CTL_DEL : w.there ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+        if (::epoll_ctl(epoll_.get(), operation, p.connection.fd(s), &e) != 0) {
             p.connection.abandon();
             return close(number);
         }

@@ -21,8 +21,8 @@ enum class side : std::uint8_t { opener, other };
 constexpr side across(side s) { return s == side::opener ? side::other : side::opener; }
 
 struct way_counts {
-    // Bytes; in = out + lost + held. `out`: what a socket took; of a connection that was given up
-    // only what the receiver's kernel had acknowledged by then.
+    // Bytes; in = out + lost + held. `out`: bytes that a socket took; for a connection that was
+    // given up, only those that the receiver's kernel had acknowledged by then.
     std::uint64_t in = 0, out = 0, lost = 0, held = 0;
     std::uint64_t most_held = 0;  // largest number of bytes that one connection held
 

@@ -35,7 +35,7 @@ using clock = std::chrono::steady_clock;
 constexpr int copy_fd = 3, answer_fd = 4;  // the only descriptors of the child
 constexpr rlim_t data_limit = rlim_t{2} << 30;
 constexpr rlim_t cpu_limit_s = 60;  // seconds; a trace of two hours takes some seconds
-// A file that has so many more bytes may take a second more.
+// bytes of a file for which the child gets one more second of processor time
 constexpr rlim_t bytes_of_a_second = 64 << 20;
 constexpr std::size_t longest_message = 1000;
 

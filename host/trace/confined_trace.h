@@ -60,8 +60,8 @@ public:
     confined_reader& operator=(const confined_reader&) = delete;
     const trace_info& info() const noexcept;
     std::int64_t nof_slots() const noexcept;
-    // Appends the next rows, up to chunk_slots of them; false: there were none left. `predicted`
-    // stays as it is of a trace without predictions. Throws error.
+    // Appends the next rows, up to chunk_slots of them; false: there were none left. A trace
+    // without predictions leaves `predicted` unchanged. Throws error.
     bool next(std::vector<trace_row>& snr_db, std::vector<trace_row>& predicted_snr_db);
 
 private:

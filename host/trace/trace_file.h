@@ -32,7 +32,7 @@ inline constexpr int longest_horizon = 64;                               // slot
 
 // How the predictions of a trace came about.
 struct prediction_info {
-    // the prediction of row t was known so many slots before slot t; 0 to longest_horizon
+    // the prediction of row t was known this number of slots before slot t; 0 to longest_horizon
     int horizon_slots = 3;
     std::string method = "nmse";  // nmse or predictor
     double nmse = 0;              // of the whole trace: requested (nmse) or found (predictor)

@@ -44,8 +44,8 @@ public:
     void stop() { available_ = {}; }
     bool ready() const { return !available_.empty(); }
 
-    // A buffer that the guest has put there; its parts are those that the device may write, or
-    // those that it may read. False: there is none.
+    // A buffer that the guest has offered; its parts are those that the device may write, or those
+    // that it may read. False: none is offered.
     struct buffer {
         std::uint16_t head = 0;
         std::vector<std::span<std::uint8_t>> parts;

@@ -29,8 +29,8 @@ void start(QProcess& process, const QStringList& arguments) {
     // (PYTHONSAFEPATH, PYTHONWARNINGS, ...). If OPENWIP_TOP names no folder of OpenWIP, nothing
     // starts, and last_words() says so.
     const auto launcher = qEnvironmentVariable("OPENWIP_TOP") + "/host/cli";
-    const bool there = QFileInfo::exists(launcher + "/__main__.py");
-    process.start(there ? qEnvironmentVariable("OPENWIP_PYTHON", "python3") : QString(),
+    const bool launcher_found = QFileInfo::exists(launcher + "/__main__.py");
+    process.start(launcher_found ? qEnvironmentVariable("OPENWIP_PYTHON", "python3") : QString(),
                   QStringList{"-I", "-B", launcher, "record"} + arguments);
 }
 

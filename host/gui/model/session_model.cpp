@@ -285,31 +285,31 @@ bool session_model::take_slot(std::int64_t slot, std::uint32_t user,
 }
 
 // Whichever of base station and terminal speaks last of a slot completes its column.
-void session_model::merge(const slot_column& mine, std::uint32_t user, bool first_queue) {
+void session_model::merge(const slot_column& part, std::uint32_t user, bool first_queue) {
     auto& columns = all_.columns;
-    if (!columns.empty() && mine.slot < columns.front().slot &&
+    if (!columns.empty() && part.slot < columns.front().slot &&
         columns.size() >= columns.capacity())
         return;
     all_.spacing = of_user_[user].spacing;
-    slot_column& all = columns.at_slot(mine.slot);
-    if (mine.grants_known && !all.grants_known) {
-        all.user = mine.user;
+    slot_column& all = columns.at_slot(part.slot);
+    if (part.grants_known && !all.grants_known) {
+        all.user = part.user;
         all.grants_known = true;
         for (std::size_t b = 0; b < nof_bins; ++b)
             if (all.user[b] == nobody) all.bits[b] = all.outcome[b] = 0;
     }
     if (first_queue) {
-        all.queued_packets = std::max<std::int64_t>(all.queued_packets, 0) + mine.queued_packets;
-        all.queued_bytes = std::max<std::int64_t>(all.queued_bytes, 0) + mine.queued_bytes;
+        all.queued_packets = std::max<std::int64_t>(all.queued_packets, 0) + part.queued_packets;
+        all.queued_bytes = std::max<std::int64_t>(all.queued_bytes, 0) + part.queued_bytes;
     }
     for (std::size_t b = 0; b < nof_bins && all.grants_known; ++b) {
         if (all.user[b] != user) continue;
-        all.measured_db[b] = mine.measured_db[b];
-        all.predicted_db[b] = mine.predicted_db[b];
-        all.true_db[b] = mine.true_db[b];
-        all.bits[b] = mine.bits[b];
-        all.outcome[b] = mine.outcome[b];
-        all.retransmissions[b] = mine.retransmissions[b];
+        all.measured_db[b] = part.measured_db[b];
+        all.predicted_db[b] = part.predicted_db[b];
+        all.true_db[b] = part.true_db[b];
+        all.bits[b] = part.bits[b];
+        all.outcome[b] = part.outcome[b];
+        all.retransmissions[b] = part.retransmissions[b];
     }
 }
 

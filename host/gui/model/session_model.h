@@ -166,8 +166,8 @@ public:
     // Several terminals: whose measurements are shown, or those of all_users.
     void show_user(int user);
     int shown_user() const {
-        const bool there = users_seen() > 1 && wanted_user_ < static_cast<int>(users_seen());
-        return there ? wanted_user_ : all_users;
+        const bool user_seen = users_seen() > 1 && wanted_user_ < static_cast<int>(users_seen());
+        return user_seen ? wanted_user_ : all_users;
     }
     std::uint32_t users_seen() const { return static_cast<std::uint32_t>(of_user_.size()); }
 
@@ -192,7 +192,7 @@ private:
     const openwip::control::MacStatus& of_shown_user(
         const openwip::control::MacStatus& status) const;
     void see_user(std::uint32_t user);
-    void merge(const slot_column& mine, std::uint32_t user, bool first_queue);
+    void merge(const slot_column& part, std::uint32_t user, bool first_queue);
     static void push_base(history& to, std::int64_t slot,
                           const openwip::control::MacStatus& status);
     static void push_terminal(history& to, std::int64_t slot,

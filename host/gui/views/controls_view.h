@@ -32,7 +32,7 @@ const std::vector<control_row>& control_rows();
 class controls_view : public view {
     Q_OBJECT
 public:
-    controls_view(session& of, slot_axis& axis);
+    controls_view(session& shown, slot_axis& axis);
     void refresh(bool all) override;
     int frames_per_second() const override { return 20; }
     bool ticks() const override { return true; }

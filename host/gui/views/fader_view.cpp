@@ -28,9 +28,9 @@ QColor path_colour(std::size_t path) {
     return series_colour(path == 0 ? first_colour : static_cast<int>(path) + 3);
 }
 
-template <class Of>
-QString way_of(const Of& of) {
-    return QString::fromStdString(of.from() + " to " + of.to());
+template <class Path>
+QString way_of(const Path& path) {
+    return QString::fromStdString(path.from() + " to " + path.to());
 }
 
 std::uint64_t too_late(const openwip::control::AirStatus& a) {
