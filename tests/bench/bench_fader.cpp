@@ -66,7 +66,7 @@ sample_model::trace_config trace() {
     return {rows, 34};
 }
 
-// Share of a core for so many paths, alternately there and back.
+// Share of a core that this number of paths takes, whose directions alternate.
 double share(int nof_paths, const char* channel, int slots) {
     fader_setup s;
     s.chunk = 1280;

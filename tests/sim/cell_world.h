@@ -96,8 +96,7 @@ public:
     // grant. False: it did not end.
     bool drain(std::int64_t most_slots = 20000);
 
-    // A blackout from the next slot on, for so many slots. During a long one the channel does not
-    // move.
+    // Makes a blackout that begins with the next slot. During a long one the channel does not move.
     void black_out(blackout_kind kind, std::int64_t slots);
     // Slots of a blackout in which nothing is sent are left out.
     void skip(std::int64_t slots);

@@ -167,8 +167,8 @@ public:
         config_.cell.cell.scheduling = scheduling_kind::round_robin;
         cell_.reconfigure(config_.cell.cell);
         drain();
-        // Behind a lost boundary a terminal may not know before more comes where the next packet
-        // begins, or that there is none: so a few packets without errors.
+        // A few packets are sent without errors: after a lost packet boundary a terminal may not
+        // know earlier where the next packet begins, or that there is none.
         cell_.reconfigure(bin_model::error_method::none);
         script_.load = 2 * cell_.users();
         script_.ipv6 = script_.not_ip = 0;

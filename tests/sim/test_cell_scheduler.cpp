@@ -291,7 +291,8 @@ TEST(common_grant_cell, under_every_rule_every_packet_arrives_though_grants_and_
         }
 }
 
-// A window edge that moves without frames is told, or what was given up would block the rest.
+// A window edge that moves without frames is sent in a grant; without it, data that was given up
+// would block the rest.
 TEST(common_grant_cell, what_is_given_up_holds_up_nothing_else) {
     auto c = together(scheduling_kind::round_robin, {5, 5, 5});
     c.cell.link.max_retransmissions = 0;

@@ -129,7 +129,7 @@ TEST_F(lockstep_with_delay, a_path_delays_and_attenuates) {
         ASSERT_NEAR(std::abs(y[i + 123] - 0.5f * x[i]), 0, 1e-6);
 }
 
-// Bursts that end do not hold the clock, unless the device is told to.
+// Bursts with an end do not stop the clock, unless the device is configured to.
 TEST_F(lockstep_with_hold, no_burst_of_many_is_late) {
     const samples x = noise_like(100, 3);
     constexpr int bursts = 300;
@@ -259,7 +259,8 @@ TEST_F(lockstep, integer_samples_are_scaled_to_full_scale) {
     EXPECT_EQ(x, y);
 }
 
-// A gap of so many samples every 20 ms from 10 ms on, in a receiver that reads in time.
+// The parameter is the length of a gap in samples, every 20 ms from 10 ms on, in a receiver that
+// reads in time.
 struct lockstep_with_gaps : testing::TestWithParam<long long> {
     wip::test::air_process air{
         "clock: lockstep, speed: 0, wait_for: {transmitters: 1, receivers: 1}",

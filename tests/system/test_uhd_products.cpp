@@ -341,17 +341,17 @@ TEST(AnalogEdge, an_lo_locks_with_another_phase_each_time) {
         two_radios l(",hold=1", ",ppm=0,product=x310,master_clock_rate=184.32e6" + args, 7.68e6,
                      7.68e6);
         l.base->set_tx_gain(-10);
-        std::vector<std::complex<double>> heard;
+        std::vector<std::complex<double>> phasors;
         for (int i = 0; i < 4; ++i) {
             const double t = i == 0 ? 0.05 : l.terminal->get_time_now().get_real_secs() + 0.05;
             l.hear(t, 4000);
             l.send(tone(0, 7.68e6, 0.5, 40000), t - 0.002);
-            heard.push_back(component(l.take(4000), 0, 7.68e6));
+            phasors.push_back(component(l.take(4000), 0, 7.68e6));
             l.terminal->set_rx_freq(carrier + 30e6);
             l.terminal->set_rx_freq(carrier);
         }
         double turned = 0;
-        for (const auto& h : heard) turned = std::max(turned, std::abs(std::arg(h / heard[0])));
+        for (const auto& h : phasors) turned = std::max(turned, std::abs(std::arg(h / phasors[0])));
         return turned;
     };
     EXPECT_NEAR(furthest(",analog=0"), 0, 0.01);

@@ -350,12 +350,12 @@ TEST(StationSoundings, of_a_fader_that_outlives_many_starts_of_a_station_the_las
     mix::mixer commanded(reported.mix);
     station_soundings bursts(reported.mix);
     const auto x = start_of_a_station();
-    const tick apart = 2 * static_cast<tick>(x.size());
-    for (tick start = 0; start < 6; ++start) bursts.received(0, start * apart, x, commanded);
+    const tick spacing = 2 * static_cast<tick>(x.size());
+    for (tick start = 0; start < 6; ++start) bursts.received(0, start * spacing, x, commanded);
     const auto kept = bursts.heard();
     ASSERT_EQ(kept.size(), 32U);
     for (std::size_t i = 0; i < kept.size(); ++i)
-        EXPECT_EQ(kept[i].centre / apart, static_cast<tick>(2 + i / 8));
+        EXPECT_EQ(kept[i].centre / spacing, static_cast<tick>(2 + i / 8));
 }
 
 TEST(StationSoundings, the_starts_of_one_station_leave_those_of_another) {
@@ -365,14 +365,14 @@ TEST(StationSoundings, the_starts_of_one_station_leave_those_of_another) {
     mix::mixer commanded(reported.mix);
     station_soundings bursts(reported.mix);
     const auto x = start_of_a_station();
-    const tick apart = 2 * static_cast<tick>(x.size());
+    const tick spacing = 2 * static_cast<tick>(x.size());
     bursts.received(1, 0, x, commanded);
-    for (tick start = 1; start < 9; ++start) bursts.received(0, start * apart, x, commanded);
+    for (tick start = 1; start < 9; ++start) bursts.received(0, start * spacing, x, commanded);
     const auto kept = bursts.heard();
     ASSERT_EQ(kept.size(), 40U);
     for (std::size_t i = 0; i < kept.size(); ++i) {
         EXPECT_EQ(kept[i].from, i < 8 ? 1U : 0U) << i;
-        EXPECT_EQ(kept[i].centre / apart, static_cast<tick>(i < 8 ? 0 : 4 + i / 8)) << i;
+        EXPECT_EQ(kept[i].centre / spacing, static_cast<tick>(i < 8 ? 0 : 4 + i / 8)) << i;
     }
 }
 

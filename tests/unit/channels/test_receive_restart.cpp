@@ -34,7 +34,7 @@ struct radio {
               node_port::make_private({.clock = air::clock_kind::realtime, .speed = 1}, channels)),
           stream(channels_of(product), sample_format::fc32, packet),
           samples(channels, std::vector<std::complex<float>>(packet)) {
-        for (auto& of : samples) buffers.push_back(of.data());
+        for (auto& buffer : samples) buffers.push_back(buffer.data());
         if (channels == 1) stream.issue_stream_cmd(uhd::stream_cmd_t::STREAM_MODE_START_CONTINUOUS);
     }
     std::vector<stream_channel> channels_of(const std::string& product) const {

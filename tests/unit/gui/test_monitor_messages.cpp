@@ -219,8 +219,8 @@ TEST_F(a_run_record, whose_reader_is_killed_is_said_to_go_no_further) {
     EXPECT_LT(reader.size(), many.size());
 }
 
-// A run directory whose state is removed while it is read: the state is a pipe, and is gone from
-// the directory before the last of so many readings gets it.
+// A run directory whose state is removed while it is read. The state is a pipe, which is removed
+// from the directory before the last of `readings` readers gets it.
 class vanishing_cell {
 public:
     explicit vanishing_cell(int readings) {

@@ -127,7 +127,8 @@ struct connection {
     bool good = false;
 };
 
-// The kernel's end of a netlink socket. `sequence`: of the question, which the observer counts.
+// The kernel's end of a netlink socket. `sequence`: the number of the question, which the observer
+// counts.
 struct played_kernel {
     using bytes = std::vector<std::uint8_t>;
     played_kernel() {

@@ -230,9 +230,9 @@ TEST_F(SplitProxy, ThatCannotListenAgainTriesWhenTheNextConnectionHasEnded) {
     EXPECT_TRUE(open());
 }
 
-std::string refusal(const std::function<void()>& what) {
+std::string refusal(const std::function<void()>& call) {
     try {
-        what();
+        call();
     } catch (const std::exception& e) {
         return e.what();
     }

@@ -273,7 +273,7 @@ TEST_F(Connection, ASegmentOfAnotherHeaderLengthIsNotTakenForOneWithAWrongLength
     s.options = {1, 1, 8, 10, 0, 0, 3, 0xeb, 0, 0, 0, 77, 1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2};
     packet with_sack = make(s);
     with_sack.back() ^= 1;
-    // The layout of the template is there, so this much cannot be told from an error in one field.
+    // The layout of the template fits, so the packet looks as if it had an error in one field.
     EXPECT_EQ(relay.on_incoming(with_sack), verdict::recovered);
     s.options = {1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2};
     s.options.resize(24, 1);
@@ -389,9 +389,9 @@ TEST(TcplRecovery, SettingsThatMakeNoSenseAreNamed) {
     EXPECT_THROW(tcpl_recovery({.most_flows = 0}), std::invalid_argument);
 }
 
-// Anything may come from outside: packets with any damage, cut, and random bytes. What is said to
-// be recovered has a right checksum, its own length, the addresses it came with, and data of the
-// connection at a place inside the window; everything else is untouched.
+// Anything may come from outside: damaged packets, cut ones, and random bytes. A packet that is
+// reported as recovered has a right checksum, its own length, the addresses that it came with, and
+// data of the connection inside the window; all others are untouched.
 TEST_F(Connection, WhateverComesNothingBreaksAndNothingDoubtfulIsTaken) {
     std::mt19937 random(2026);
     int recovered = 0;

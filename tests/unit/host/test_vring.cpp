@@ -222,13 +222,13 @@ TEST(TimeTravel, turns_kicks_and_calls_are_in_the_page) {
     struct {
         std::uint32_t op = 1, sequence = 7;
         std::uint64_t time = 0;
-    } reported, heard;
+    } reported, answer;
     time_travel clock;
     clock.attach(line[0]);
     ASSERT_TRUE(unix_socket::send(line[1], &reported, sizeof reported));
     clock.serve();
     std::vector<int> fds;
-    ASSERT_TRUE(unix_socket::receive(line[1], &heard, sizeof heard, &fds));
+    ASSERT_TRUE(unix_socket::receive(line[1], &answer, sizeof answer, &fds));
     ASSERT_EQ(fds.size(), 2U);
     void* at = ::mmap(nullptr, 4096 + 2 * 128, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
     ASSERT_NE(at, MAP_FAILED);
@@ -260,9 +260,9 @@ TEST(TimeTravel, turns_kicks_and_calls_are_in_the_page) {
     EXPECT_EQ(page.called[1], 0U);
     clock.use_word();
     clock.run(5000);  // the kernel still waits for a message
-    ASSERT_TRUE(unix_socket::receive(line[1], &heard, sizeof heard));
-    EXPECT_EQ(heard.op, 6U);
-    EXPECT_EQ(heard.time, 5000U);
+    ASSERT_TRUE(unix_socket::receive(line[1], &answer, sizeof answer));
+    EXPECT_EQ(answer.op, 6U);
+    EXPECT_EQ(answer.time, 5000U);
     EXPECT_FALSE(clock.hear_word());
     EXPECT_TRUE(clock.running());
     std::atomic_ref(page.turn).store(0);

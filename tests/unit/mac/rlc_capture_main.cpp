@@ -252,8 +252,8 @@ void acknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
     }
 }
 
-// One end. In a third of them nothing is lost, else up to 30 %. One in eight has so many SDUs that
-// its numbers wrap around.
+// One link in unacknowledged mode. On a third of them nothing is lost, else up to 30 %. One in
+// eight has enough SDUs for its sequence numbers to wrap around.
 void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
     const sizes z(d, data_mode::unacknowledged);
     um_config c;

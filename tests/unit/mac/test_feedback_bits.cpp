@@ -81,7 +81,8 @@ TEST(FeedbackBits, ABufferCodeHoldsItsBytesAndTheOneBelowDoesNot) {
 
 using form = std::array<std::uint8_t, feedback_bytes>;
 
-// The content with the CRC that makes it a form; as it is where none does.
+// The content with a CRC that makes it a valid form; if no CRC does, the content is returned
+// unchanged.
 form with_crc(const form& content) {
     form out = content;
     for (std::uint32_t crc = 0; crc < 0x8000; ++crc) {

@@ -293,7 +293,7 @@ TEST(Episodes, ADelaySpikeHoldsWhatWaitsAndLosesNothing) {
         EXPECT_FALSE(due > 2000 * ms + flight && due < 5000 * ms + flight) << due;
         EXPECT_FALSE(due > 7995 * ms + flight && due < 8500 * ms + flight) << due;
     }
-    // The first of those that waited goes with the interval in which the spike is over.
+    // The first of the packets that waited goes with the interval in which the spike ends.
     EXPECT_EQ(*std::ranges::lower_bound(s.due, 5000 * ms), 5000 * ms + flight);
     EXPECT_EQ(*std::ranges::lower_bound(s.due, 8100 * ms), 8500 * ms + flight);
 }
@@ -317,19 +317,19 @@ std::vector<double> lost_by_interval(bool pdus_alone) {
     c.rlc.max_dat = 1000;
     c.pdus_alone = pdus_alone;
     bearer b(c);
-    std::map<std::int64_t, std::pair<int, int>> of;
+    std::map<std::int64_t, std::pair<int, int>> sent_and_lost;
     b.watch(
         [&](bearer::way w, std::span<const std::uint8_t> pdu, std::int64_t start_ns, bool lost) {
             if (w != bearer::way::down) return;
             EXPECT_EQ(pdu.size(), 42U);
-            ++of[start_ns].first;
-            of[start_ns].second += lost ? 1 : 0;
+            ++sent_and_lost[start_ns].first;
+            sent_and_lost[start_ns].second += lost ? 1 : 0;
         });
     for (int i = 0; i < 200; ++i) b.downlink().offer(packet(1200), 0);
     run_to(b, 60'000 * ms);
     EXPECT_EQ(b.downlink().sums().delivered.packets, 200U);
     std::vector<double> shares;
-    for (const auto& [start, n] : of) {
+    for (const auto& [start, n] : sent_and_lost) {
         EXPECT_LE(n.first, 24);  // 384 kbit/s, 20 ms
         if (n.first == 24) shares.push_back(n.second / 24.0);
     }
@@ -378,11 +378,11 @@ TEST(Journal, AnUplinkPacketAloneHasTheTimesOfItsBlocksAndTheWiredNetworkBehindI
     c.profile.one_way_ms = 100;  // 25 of them in the core network
     bearer b(c);
     std::vector<packet_record> records;
-    std::int64_t there = 0;
+    std::int64_t due_at_ns = 0;
     sdu_journal journal([&](const packet_record& r) { records.push_back(r); }, sn_space, true);
     b.follow(bearer::way::up, &journal);
     b.uplink().deliver_to([&](const link_packet& p) {
-        there = p.due_ns;
+        due_at_ns = p.due_ns;
         return 0;
     });
     run_to(b, 105 * ms);
@@ -399,7 +399,7 @@ TEST(Journal, AnUplinkPacketAloneHasTheTimesOfItsBlocksAndTheWiredNetworkBehindI
     EXPECT_EQ(r.arrived_ns, 105 * ms);
     EXPECT_EQ(r.left_ns, 205 * ms);
     EXPECT_EQ(r.wired_ns, 25 * ms);
-    EXPECT_EQ(r.left_ns + r.wired_ns, there);
+    EXPECT_EQ(r.left_ns + r.wired_ns, due_at_ns);
 }
 
 // There is as much traffic in the other direction, none of which is reported for this one.

@@ -118,9 +118,9 @@ TEST(Control, ThresholdAndRateOfFachAreTheirs) {
     EXPECT_NEAR(static_cast<double>(slow - fast), 10 * 20e6, 20e6);
 }
 
-// Echo requests of the terminal, of so many bytes beside 28 of headers, one every two seconds. The
-// host answers 20 ms after the core network has them: that makes those over DCH last as long as in
-// the text. Round trips in ms, and whether the answer came over a DCH.
+// Echo requests of the terminal, of these bytes beside 28 of headers, one every two seconds. The
+// host answers 20 ms after the core network has them, with which those over DCH last as long as in
+// Teyeb (2006). Returns the round trips in ms, and whether the answer came over a DCH.
 struct echo {
     double ms;
     bool dch;

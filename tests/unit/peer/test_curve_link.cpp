@@ -204,8 +204,8 @@ TEST_F(CurveLink, WordsOfAPartnerWhoIsGoneAreHeardAndDoNotBringHimBack) {
     }
 }
 
-// The same key twice: who came first keeps his place, the other one is told so, and comes in as
-// soon as the first one is gone.
+// The same key twice: the first connection keeps its place. The second one gets an error that says
+// so, and is accepted as soon as the first one is gone.
 TEST_F(CurveLink, ASecondPartnerWithTheSameKeyIsToldThatTheLineIsOccupiedAndComesInAfterTheFirst) {
     const auto a = open(end::bind, "ours");
     auto b = open(end::connect, "ours");

@@ -158,13 +158,13 @@ TEST(DirectConversion, DISABLED_sent_table) {
 TEST(DirectConversion, DISABLED_table) {
     for (const double khz : {0.0, 3.0, 6.0, 9.0, 10.0, 10.5}) {
         listener ideal(false), corrected(true, uncalibrated), uncorrected(false, uncalibrated),
-            nothing(true), ideal_256(false), corrected_256(true, uncalibrated);
-        listen({.cfo_hz = 1000 * khz}, {&ideal, &corrected, &uncorrected, &nothing});
+            offset_only(true), ideal_256(false), corrected_256(true, uncalibrated);
+        listen({.cfo_hz = 1000 * khz}, {&ideal, &corrected, &uncorrected, &offset_only});
         listen({.cfo_hz = 1000 * khz, .bits = 8, .snr_db = 33}, {&ideal_256, &corrected_256});
         std::printf(
             "%4.1f kHz: uncorrected %.2f, corrected %.2f, nothing to correct %.2f; 256 %.2f\n", khz,
-            uncorrected.worst_loss(ideal), corrected.worst_loss(ideal), nothing.worst_loss(ideal),
-            corrected_256.worst_loss(ideal_256));
+            uncorrected.worst_loss(ideal), corrected.worst_loss(ideal),
+            offset_only.worst_loss(ideal), corrected_256.worst_loss(ideal_256));
     }
 }
 

@@ -26,8 +26,8 @@ const recording& samples() {
     return made;
 }
 
-// Line of a slot in the vectors: world, lock, outcome of each bin; of some slots SNR measured and
-// predicted.
+// The line of a slot in the vectors: world, lock, outcome of each bin; for some slots the SNR,
+// measured and predicted.
 std::string line_of(const heard_slot& w, std::size_t number) {
     std::string line = std::to_string(w.world) + (w.locked ? " 1 " : " 0 ");
     for (const auto o : w.outcome) line += static_cast<char>('0' + static_cast<int>(o));

@@ -8,7 +8,8 @@
 namespace wip::phy::test {
 namespace {
 
-// Bins by turns; a slot has a full section for one terminal at most, for three there is no room.
+// The bins go to the terminals in turn. A slot has a full section for one terminal at most; there
+// is no room for three.
 struct shared_source {
     explicit shared_source(int terminals) : sn(static_cast<std::size_t>(terminals)) {}
 

@@ -266,8 +266,8 @@ TEST(predictors, take_out_a_carrier_offset) {
         EXPECT_LT(mean_nmse({.offset_hz = hz}, steady(75)), 1.1 * without) << hz;
 }
 
-// 2 % of the slots missing: the gap may cost what three slots without any prediction cost (NMSE of
-// the mean: 1/2), the one for which nothing is said included.
+// With 2 % of the slots missing, a gap may cost as much as three slots without any prediction (NMSE
+// of the mean: 1/2), including the missing one.
 TEST(predictors, bridge_a_missing_slot) {
     const double whole = mean_nmse({}, steady(75));
     EXPECT_LT(mean_nmse({.skip_every = 50}, steady(75)), whole + 3 * 0.02 / 2);
