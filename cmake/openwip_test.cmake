@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# ./openwip test runs one more test at a time than there are cores. One that depends on the wall clock, on other processes or on a cell
-# has the machine, which leaves half of it idle in the mean: that is for those that are arithmetic (the same result however slowly they run), at the
-# lowest priority, beside which a cell stays valid. Those that have the machine come first (COST): they take longest, one after the other, or,
-# where a cell may be slow, two at a time (openwip_has_half).
+# ./openwip test runs one more test at a time than there are cores. A test that depends on the wall clock, on other processes or on a cell
+# runs without others of its kind. That leaves half of the machine idle in the mean, in which tests run that are arithmetic only (the same
+# result however slowly they run); they have the lowest priority, so that a cell stays valid beside them. Tests of the first kind start first
+# (COST), since they take longest: one after the other, or, where a cell may be slow, two at a time (openwip_has_half).
 find_program(CHRT chrt)
 set(OPENWIP_LOWEST "")
 if(CHRT)

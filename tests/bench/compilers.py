@@ -163,10 +163,10 @@ def main() -> int:
         print(f"{c}: {json.dumps(found['compilers'][c])}", file=sys.stderr, flush=True)
     good = True
     for c, recording in recordings.items():
-        there = outcomes_of(programs[c], recording)
+        outcomes = outcomes_of(programs[c], recording)
         for other in compilers:
             if other != c:
-                pair = compared(there, outcomes_of(programs[other], recording))
+                pair = compared(outcomes, outcomes_of(programs[other], recording))
                 found["recordings"].append({"recorded_by": c, "replayed_by": other} | pair)
                 good = good and is_kept(pair)
     for of in found["compilers"].values():

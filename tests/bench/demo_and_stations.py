@@ -143,12 +143,12 @@ def of_stations(seconds, jitter):
 def summed(runs):
     found = {}
     for by in ("demo", "stations"):
-        mine = [r for r in runs if r["by"] == by]
-        bps = [r["tcp_bps"] for r in mine if r["tcp_bps"]]
+        runs_of_way = [r for r in runs if r["by"] == by]
+        bps = [r["tcp_bps"] for r in runs_of_way if r["tcp_bps"]]
         found[by] = {
-            "valid": f"{sum(r['valid'] for r in mine)} of {len(mine)}",
+            "valid": f"{sum(r['valid'] for r in runs_of_way)} of {len(runs_of_way)}",
             "median_bps": statistics.median(bps) if bps else None,
-            "lock_losses": sum(r["lock_losses"] for r in mine),
+            "lock_losses": sum(r["lock_losses"] for r in runs_of_way),
         }
     a, b = (found[by]["median_bps"] for by in ("demo", "stations"))
     return found | {"goodput_against_demo": b / a - 1 if a and b else None}

@@ -312,14 +312,14 @@ class Kept:
         self.counted: dict[str, dict[str, float]] = {}
         if file.exists():
             try:
-                there = json.loads(file.read_text())
-                self.runs, self.counted = there["runs"], there.get("counted", {})
+                content = json.loads(file.read_text())
+                self.runs, self.counted = content["runs"], content.get("counted", {})
             except (ValueError, KeyError, TypeError):
                 raise BadInput(
                     f"{file} does not say with what it was made; valid: another OUT"
                 ) from None
             for name, value in made.items():
-                if (its := there.get(name)) != value:
+                if (its := content.get(name)) != value:
                     raise BadInput(
                         f"{file} was made with {name} {its!r}, and this is {value!r}; valid: the"
                         " same, or another OUT"
@@ -402,12 +402,12 @@ def interval(values: list[float]) -> tuple[float, float]:
 def draw(rows: list[dict[str, Any]], labels: list[str], file: pathlib.Path) -> None:
     figure, axes = plt.subplots(figsize=(10, 5))
     for n, name in enumerate(FIDELITIES):
-        mine = [r for r in rows if r["fidelity"] == name]
+        rows_of_fidelity = [r for r in rows if r["fidelity"] == name]
         axes.errorbar(
-            [labels.index(r["point"]) + 0.13 * (n - 2.5) for r in mine],
-            [r["mean"] for r in mine],
+            [labels.index(r["point"]) + 0.13 * (n - 2.5) for r in rows_of_fidelity],
+            [r["mean"] for r in rows_of_fidelity],
             # Two values are too few for a statement.
-            [r["half"] if r["runs"] > 2 else 0 for r in mine],
+            [r["half"] if r["runs"] > 2 else 0 for r in rows_of_fidelity],
             fmt="o_s^sD"[n],
             mfc="none" if name == "as-radio" else None,
             markersize=4,

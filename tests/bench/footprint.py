@@ -94,8 +94,10 @@ def times(program: pathlib.Path, part: str, core: int) -> dict[str, float]:
         return json.loads(done.stdout)["median_us"]
 
     found = {"hot": median("hot"), "after_pause": median("pause")}
-    beside = ["taskset", "-c", str(core), "chrt", "--other", "0", sys.executable, "-c"]
-    other = subprocess.Popen([*beside, "n = {}\nwhile True: n[len(n) % 5000] = str(len(n))"])
+    python_on_core = ["taskset", "-c", str(core), "chrt", "--other", "0", sys.executable, "-c"]
+    other = subprocess.Popen(
+        [*python_on_core, "n = {}\nwhile True: n[len(n) % 5000] = str(len(n))"]
+    )
     try:
         found["after_another_program"] = median("pause")
     finally:

@@ -335,12 +335,12 @@ def in_guest(
 def kept_runs(file: pathlib.Path, asked: dict[str, Any]) -> dict[str, Any]:
     """The runs of the file that would come out the same again: those with these seconds and
     programs, and with the present options."""
-    there = json.loads(file.read_text()) if file.exists() else {}
-    if any(there.get(name) != value for name, value in asked.items()):
+    content = json.loads(file.read_text()) if file.exists() else {}
+    if any(content.get(name) != value for name, value in asked.items()):
         return {}
     return {
         name: run
-        for name, run in there["runs"].items()
+        for name, run in content["runs"].items()
         if "sha256" in run and run.get("options") == RUNS.get(name)
     }
 

@@ -85,10 +85,10 @@ def intervals_agree(a, b):
 def compared(by_way):
     """Compares {way: {seed: value}}: estimates as JSON, and whether they are alike."""
     of = {way: estimates.estimate(values.values()) for way, values in by_way.items()}
-    there = [by_way[way] for way in WAYS]
+    both = [by_way[way] for way in WAYS]
     return {
         **{way: dataclasses.asdict(e) for way, e in of.items()},
-        "difference": dataclasses.asdict(estimates.difference(there[1], there[0])),
+        "difference": dataclasses.asdict(estimates.difference(both[1], both[0])),
     }, of
 
 

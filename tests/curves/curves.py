@@ -405,11 +405,11 @@ def evaluate(data, bound):
 def write_csv(folder, data, bound, rows):
     for points in data.values():
         for name in sorted({p["curve"] for p in points}):
-            mine = [p for p in points if p["curve"] == name]
+            chosen = [p for p in points if p["curve"] == name]
             with open(folder / f"{name}.csv", "w", newline="") as f:
-                out = csv.DictWriter(f, mine[0].keys())
+                out = csv.DictWriter(f, chosen[0].keys())
                 out.writeheader()
-                for p in mine:
+                for p in chosen:
                     out.writerow(
                         {
                             k: " ".join(map(str, v)) if isinstance(v, list) else v

@@ -358,9 +358,9 @@ class Snakemake(unittest.TestCase):
             "print(scheduler._open_jobs._value)"
         )
         python = (BUILD / elsewhere.SNAKEMAKE).with_name("python3")
-        there = {"PYTHONPATH": str(TOP / "host" / "campaign"), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {"PYTHONPATH": str(TOP / "host" / "campaign"), "PYTHONDONTWRITEBYTECODE": "1"}
         self.assertEqual(
-            subprocess.check_output([python, "-c", asked], env=there, text=True), "1\n"
+            subprocess.check_output([python, "-c", asked], env=environment, text=True), "1\n"
         )
 
 

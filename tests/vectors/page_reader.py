@@ -160,9 +160,9 @@ def read_grant(bits):
     read.take(15)
     k = [v // 9**i % 9 for v in (read.take(16) for _ in range(5)) for i in range(5)]
     used = [b for b in range(25) if k[b]]
-    again = [b for b in used if read.one()]
+    retransmitted = [b for b in used if read.one()]
     units, lengths, sn, end = {}, {}, None, 0
-    for b in again:
+    for b in retransmitted:
         if sn is None:
             sn = first - read.gamma()
         else:

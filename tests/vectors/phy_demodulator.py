@@ -337,8 +337,8 @@ def receive_uplink(samples, start, cell, terminal, slot, units):
     frames = {}
     for b, unit in enumerate(units):
         if unit["k"]:
-            mine = slice(108 * b, 108 * b + 108)
-            symbols = (grid[PAYLOAD] / h[PAYLOAD[1]])[mine]
+            symbols_of_bin = slice(108 * b, 108 * b + 108)
+            symbols = (grid[PAYLOAD] / h[PAYLOAD[1]])[symbols_of_bin]
             frames[b] = read_unit(cell, unit, symbols, terminal)
     return (None if bits is None else read_form(bits)), frames
 

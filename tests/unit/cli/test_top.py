@@ -68,11 +68,11 @@ class World(unittest.TestCase):
                 t.downlink.delivered.packets = 100 * u
             for source, m in (("base", base), ("terminal", terminal)):
                 self.give(source, "status", slot=m.slot, at=self.now - (1 - second) * SECOND, mac=m)
-        whose = bytes(b % n for b in range(25))
+        user_of_bin = bytes(b % n for b in range(25))
         for u in range(n):
-            bits = bytes(u + 1 if w == u else 0 for w in whose)
+            bits = bytes(u + 1 if w == u else 0 for w in user_of_bin)
             for source, sample in (
-                ("base", pb.SlotSample(bits_per_symbol=bits, user=whose)),
+                ("base", pb.SlotSample(bits_per_symbol=bits, user=user_of_bin)),
                 ("terminal", pb.SlotSample(snr_db=[10 + u] * 25)),
             ):
                 message = pb.Telemetry(version=1, user=u, slot_sample=sample)

@@ -109,8 +109,8 @@ class TcpInWcdmaCells(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.write(folder)
             path = pathlib.Path(folder, "W-120.csv")
-            there = "ftp,vegas,20 Hz 160"
-            path.write_text(path.read_text().replace(there, "other,vegas,20 Hz 160"))
+            key = "ftp,vegas,20 Hz 160"
+            path.write_text(path.read_text().replace(key, "other,vegas,20 Hz 160"))
             with self.assertRaisesRegex(SystemExit, "no sent_kb ftp vegas 0 20 Hz 160"):
                 wcdma.rows_of(wcdma.Measured(pathlib.Path(folder)))
 

@@ -59,11 +59,11 @@ class Over(unittest.TestCase):
         ]
         self.assertEqual(same[0], same[1])
         left: dict[str, str] = {}
-        there = options.load(
+        loaded = options.load(
             TOP, ["all"], "quick", "virtual", tcp_settings.read(["congestion_control=bbr"]), left
         )
         self.assertIn("C2", left)
-        self.assertFalse({e.name for e in there} & left.keys())
+        self.assertFalse({e.name for e in loaded} & left.keys())
 
     def test_settings_of_the_command_line_go_over_the_file_by_either_name_and_are_part_of_a_run(
         self,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The device's side of a queue and of the clock, with a guest that writes what it likes into its
+// The device's side of a virtio queue and of the clock, with a guest that writes anything into its
 // memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -23,9 +23,12 @@
 namespace wip::virtual_time {
 namespace {
 
+// The guest's memory: its address in the guest, its size, and its place in the file that both map.
 constexpr std::uint64_t base = 0x100000, bytes = 65536, offset = 4096;
+// The parts of a split virtqueue (virtio 1.2, 2.7), and a page of data.
 constexpr std::uint64_t descriptors = base, available = base + 4096, used = base + 8192,
                         data = base + 16384;
+// Flags of a descriptor: VIRTQ_DESC_F_NEXT, VIRTQ_DESC_F_WRITE.
 constexpr std::uint16_t more = 1, writable = 2;
 
 struct guest : testing::Test {

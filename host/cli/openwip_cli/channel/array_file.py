@@ -20,8 +20,8 @@ VALID = (
 )
 MARKS = (b"MATLAB ", b"\x89HDF\r\n\x1a\n", b"\x93NUMPY")
 NUMPY_ARCHIVE = b"PK\x03\x04"  # a ZIP file; the name of an array follows
-BLOCK_NUMBERS = 1 << 18
-LARGEST_LISTING = 1 << 22
+BLOCK_NUMBERS = 1 << 18  # numbers that are read at a time
+LARGEST_LISTING = 1 << 22  # bytes of JSON with names and shapes of the arrays
 
 
 class Array(NamedTuple):
@@ -35,12 +35,13 @@ class Array(NamedTuple):
 
 
 def is_array_file(head: bytes) -> bool:
-    """By the first bytes of the file."""
+    """True if a file that begins with these bytes is one of MATLAB, HDF5 or NumPy."""
     return head.startswith(MARKS) or (head.startswith(NUMPY_ARCHIVE) and b".npy" in head[:400])
 
 
 class ArrayFile:
-    """Use as a context manager. BadInput, one line: what is wrong with the file."""
+    """A file of arrays, used as a context manager. Raises BadInput, which says in one line what is
+    wrong with the file."""
 
     def __init__(self, file: str, valid: str) -> None:
         self.file, self.valid = file, valid
@@ -87,7 +88,7 @@ class ArrayFile:
         return self.arrays[name]
 
     def rows(self, array: Array, first: int, last: int) -> Any:
-        """float64 or complex128, of this part of the first dimension."""
+        """The part from `first` to before `last` of the first dimension, float64 or complex128."""
         dtype = "<c16" if array.kind == "complex" else "<f8"
         shape = (last - first, *array.shape[1:])
         raw = self._reader.ask_numbers(
