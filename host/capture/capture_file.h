@@ -39,6 +39,7 @@ public:
     void hurry() { hurried_ = true; }
 
     bool failed() const { return error_ != 0; }
+    // True: writing failed because the reader of the pipe has closed it.
     bool reader_gone() const;
     // Why nothing more is written, in words; failure() names the file as well.
     std::string reason() const;
@@ -47,6 +48,7 @@ public:
     std::uint64_t written() const { return written_; }
 
 private:
+    // False: the reader of a pipe did not read in time.
     bool wait_for_room() const;
     std::size_t whole(std::size_t n) const;
 

@@ -90,6 +90,7 @@ protected:
 
 private:
     void wait_until(std::int64_t due);
+    // Reads packets of a terminal's interface, -1: of the server's; false: the interface is gone.
     bool read(int user);
     gateway& gateway_of(int user);
     void fill(station which, openwip::control::MacStatus& status);

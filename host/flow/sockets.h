@@ -59,6 +59,7 @@ void limit_time(int s, time_t seconds);
 void wake_at(double at);
 // The same from SIGTERM on; asked_to_end() says whether it came.
 void wake_when_asked_to_end();
+// True: SIGTERM has come since wake_when_asked_to_end().
 bool asked_to_end();
 
 }  // namespace wip::flow

@@ -49,6 +49,7 @@ public:
 
     void arrange();  // the docks as they are at the first start
     void save_layout(const QString& name);
+    // False: there is no layout of this name, or it is of another version of the window.
     bool load_layout(const QString& name);
     QStringList layouts() const;
     void set_font_points(int points);

@@ -61,6 +61,7 @@ private:
         slot arrival;
         std::vector<std::uint8_t> data;
     };
+    // True: the terminal's clock is known and far enough for this slot to be planned.
     bool clock_allows(slot air) const;
     void answer_requests();
     void plan_and_send(slot air);
@@ -70,6 +71,7 @@ private:
     void deliver_at_once(const openwip::uplink::Uplink& message);
     void take_packets(const openwip::uplink::Uplink& message);
     void deliver_arrived();
+    // Reads all packets that wait; false: the interface is gone.
     bool read_tun();
     void move_wires();
     // Nanoseconds that the terminal's clock has passed: known to the slot, as everything here is.

@@ -58,6 +58,7 @@ private:
     bool configure(const std::string& yaml);  // false: nothing was changed
     void fill(openwip::control::MacStatus& status);
     void send_hellos();
+    // Sends without waiting; false: the other side is not connected, or its queue is full.
     bool send_to_flowgraph(const google::protobuf::MessageLite& message);
     bool send(peer::peer_link& link, const google::protobuf::MessageLite& message);
     void say_goodbye(const stop_reason& why);

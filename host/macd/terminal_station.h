@@ -44,6 +44,7 @@ private:
     void publish_receiver(const openwip::slot_link::ReceiverDetail& detail);
     void ask_for_detail();
     void deliver(std::span<const std::uint8_t> packet);
+    // Reads all packets that wait; false: the interface is gone.
     bool read_tun(slot now);
 
     station_port* port_;

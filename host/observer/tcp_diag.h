@@ -52,6 +52,7 @@ public:
 
 private:
     tcp_diag(int fd, std::size_t limit) : fd_(fd), limit_(limit) {}
+    // These return false if the kernel refuses, and leave its error in failure_.
     bool dump(std::uint8_t family);
     bool request(const void* data, std::size_t size);
     // Reads answers until the kernel has no more; false on an error other than "no such

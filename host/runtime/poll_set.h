@@ -42,6 +42,7 @@ private:
         zmq::socket_t* socket;
         bool open;  // the socket may hold messages that its descriptor no longer reports
     };
+    // True: messages wait at the socket that its descriptor may no longer report.
     bool still_has(zmq_place& z) const;
 
     std::vector<pollfd> fds_;

@@ -79,7 +79,9 @@ private:
     void listen();
     void listen_again();
     void stop_to_listen();
+    // True: as many connections as config_.connections are open.
     bool at_limit() const;
+    // True: less than 7/8 of them are, so that it may listen again.
     bool has_room_again() const;
     void take(int listener, int most);
     void begin(descriptor opener, const sockaddr_in& from);
@@ -87,6 +89,7 @@ private:
     descriptor socket_there() const;
     void follow(std::uint64_t number, split_pair& p);
     void close(std::uint64_t number);
+    // Sets buffers, keep-alive and options of a socket; false: one was refused (errno).
     bool set_limits(int fd) const;
 
     proxy_config config_;

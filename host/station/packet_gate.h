@@ -71,6 +71,7 @@ public:
     void add_relay(openwip::control::TerminalLink& t) const;
 
 private:
+    // Counts the error; false: the interface was deleted.
     bool on_read_error(int code);
 
     tun_device* tun_;

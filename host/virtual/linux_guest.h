@@ -55,8 +55,10 @@ public:
 private:
     static constexpr int silence_s = 120;
     void start(const guest_config& config);
+    // Serves messages of the kernel, for which it waits at most wait_ms; false: none came.
     bool take_messages(int wait_ms);
     void take_sent();
+    // Calls the kernel about a queue; false: the kernel wants no call for it.
     bool call(int interface, int queue);
     void run_until_it_waits();
 
