@@ -19,7 +19,7 @@ AGAIN_S = 0.02
 # A receiver reports the second of an edge some time behind it, so it is read in the middle of the
 # second.
 MID_SECOND_S = 0.5
-GPS_TRIES = 5
+GPS_TRIES = 5  # attempts to read a GPS time that belongs to the second just begun
 HINTS = {
     (
         "ref_locked",

@@ -30,7 +30,7 @@ VERSION = "1.2.0"  # version of SigMF
 EXTENSION_VERSION = "1.1.0"  # version of host/cli/openwip_cli/iq/sigmf-openwip.schema.json
 DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
 PATIENCE_S = 2.0  # seconds to wait for a client that connects and sends nothing
-LARGEST_QUESTION, MOST_DESCRIPTORS = 1 << 16, 4
+LARGEST_QUESTION, MOST_DESCRIPTORS = 1 << 16, 4  # bytes; file descriptors
 
 
 class Recording:

@@ -43,10 +43,10 @@ from openwip_cli.cell.station import (
     MASKED_DBM as POWER_DBM,
 )
 
-RATE, SLOT, SLOTS, OVER = 7.68e6, 5120, 300, 4
-EDGES = (0, 8, 16, 24)
+RATE, SLOT, SLOTS, OVER = 7.68e6, 5120, 300, 4  # Hz, samples, slots, factor of interpolation
+EDGES = (0, 8, 16, 24)  # samples
 DEFAULT_EDGE = 16  # radio.edge_samples
-CHANNEL, NEIGHBOUR, FILTER = 5e6, 4.5e6, 100e3
+CHANNEL, NEIGHBOUR, FILTER = 5e6, 4.5e6, 100e3  # widths in Hz
 TARGET_DB = -45  # leakage
 EVM_MORE_PERCENT = 0.3
 # from, to (MHz), dBm there

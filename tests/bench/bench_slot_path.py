@@ -48,7 +48,7 @@ CATCHES_UP_S = 20.0  # within
 AIMS = {"switches": 9.0, "catch_up": 1.5}
 USUAL = ["--bins", "25", "--modulation", "8", "--snr", "40", "--uplink-kbps", "5000"]
 FIGURES = ("switches", "preemptions", "user_us", "kernel_us", "processor_us", "waited_us")
-RESAMPLES = 2000
+RESAMPLES = 2000  # bootstrap resamples of an interval
 
 
 def parse(arguments: list[str]) -> Any:

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-SLOTS = 2
+SLOTS = 2  # runs at a time
 KILLS = 100  # runs of the second part, of which one in ten kills its worker
 RUN = """#!/bin/sh
 [ -e $1.made ] && exit 0

@@ -36,7 +36,7 @@ KEPT_RATIO = 1.02  # largest ratio of a present count to the kept one
 AIMS_US = {"receiver_awgn": 25, "receiver_typical_urban": 40, "transmitter": 8, "noise": 8}
 COMMAND = "sudo chrt --fifo 10 tests/bench/footprint.py --json=docs/results/data/footprint.json"
 LARGE = "67108864,32,64"  # octets, ways, octets of a line: it holds whatever a slot touches
-TIMED_SLOTS = 3000
+TIMED_SLOTS = 3000  # slots that a program is timed over
 
 
 def counts(program: pathlib.Path, part: str, slots: int) -> dict[str, Any]:

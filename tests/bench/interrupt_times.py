@@ -36,7 +36,7 @@ LINE, WAIT = 16, 5
 PERIPHERAL = 16
 WITH_PERIPHERALS = ("tick_handler", "serial_handler", "trigger_handler", "put")
 SPI_WORD = math.ceil(9 * CORE_HZ / SPI_HZ)  # eight bits, and one until the first begins
-CHIPS = 8
+CHIPS = 8  # attenuator chips of the board
 # function -> how often each of its loops runs at most: the chips; memset: bytes of a tick_output;
 # tick_handler: an exclusive access that is tried again.
 TIMES_OF = {

@@ -55,8 +55,8 @@ SMALL_SOCKET = "recv_buff_size=200000"
 WINDOWS = ((0, 16), (16, 32), (32, 64), (64, 128))  # slots after an overflow
 BEFORE = 400  # slots before it
 CLEAN = 150  # slots in which there is no other one, where its windows are evaluated
-FACTOR = 1.35
-VALID_SHARE = 0.9
+FACTOR = 1.35  # largest ratio of the predictor's NMSE after a gap to that before
+VALID_SHARE = 0.9  # share of the demos that have to be VALID
 VALID_S = 60
 NO_REPORT = {"valid": False, "reasons": []}
 

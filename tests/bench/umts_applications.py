@@ -39,7 +39,7 @@ from openwip_cli.runs import emulate
 
 BEARERS = {"umts-384": 384e3, "umts-32": 32e3}
 FILES = {"page.html": 2000, "picture.jpg": 9000, "file.bin": 100_000}
-PORT, PAGES, PINGS = 8080, 5, 10
+PORT, PAGES, PINGS = 8080, 5, 10  # TCP port; repetitions
 
 
 def output(cell, side, argv, seconds):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-ATTEMPTS = 3
+ATTEMPTS = 3  # at a demo, until one is VALID
 
 
 def options(parser):

@@ -19,9 +19,9 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 PROGRAM = BUILD / "host/gui/openwip-monitor"
 TITLE = "OpenWIP monitor"
-SIZE = (1800, 1300)
+SIZE = (1800, 1300)  # pixels
 
-WHITE, UNKNOWN = 0xFFFFFF, 0xDCDCDC
+WHITE, UNKNOWN = 0xFFFFFF, 0xDCDCDC  # RGB
 TICKS = 6  # pixels that they reach into a plot
 # The same fields for each terminal.
 SERIES = (0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x000000, 0xA0A000)

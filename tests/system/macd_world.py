@@ -26,7 +26,7 @@ from zmq_line import ZmqLine
 MACD = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "host/macd/macd"
 FIRST_SLOT = 150
 BINS = 25
-SKIPPED = 77
+SKIPPED = 77  # exit code that CTest counts as skipped
 LINES = os.environ.get("OPENWIP_TEST_LINES", "shm")  # ipc: the same tests over ZeroMQ
 
 

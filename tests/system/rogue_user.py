@@ -19,7 +19,7 @@ import select
 import socket
 import sys
 
-NOBODY = 65534
+NOBODY = 65534  # user id
 LIBC = ctypes.CDLL(None)  # os.setns came with Python 3.12
 parser = argparse.ArgumentParser()
 parser.add_argument("name")

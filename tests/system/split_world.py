@@ -26,8 +26,8 @@ BUILD = pathlib.Path(environment()["OPENWIP_BUILD"])
 PLACES = Places(pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
 BUILT = (BUILD / split_tcp.PROGRAM).exists()
 SERVER, TERMINAL = cells.ADDRESS["base"], cells.ADDRESS["terminal"]
-LISTED, UNLISTED = 5001, 6001
-BUFFER = 64 << 10
+LISTED, UNLISTED = 5001, 6001  # TCP ports that the proxy splits, and that it does not
+BUFFER = 64 << 10  # bytes
 NOTHING_TO_LINGER_FOR = struct.pack("ii", 1, 0)
 
 

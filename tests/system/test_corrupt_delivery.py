@@ -16,7 +16,7 @@ import unittest
 from macd_world import World, need_root
 from openwip_cli.runs import emulate
 
-UDPLITE = 136
+UDPLITE = 136  # IANA's protocol number
 COUNT, SIZE, HEAD = 400, 1000, 12  # datagrams, bytes of each, of which checked by UDP-Lite
 TCP_BYTES = 300_000
 

@@ -31,7 +31,7 @@ FADER = BUILD / "host/cabled/wip_fader"
 NODES = "{base: {}, fader-base: {}, fader-terminal: {}, terminal: {}}"
 CABLES = "[{from: base, to: fader-base}, {from: fader-terminal, to: terminal}]"
 AIR = "clock: lockstep, speed: 0, wait_for: {transmitters: 2, receivers: 2}"
-DELAY = 12345
+DELAY = 12345  # samples
 
 
 def station(what, args, *numbers):

@@ -17,7 +17,7 @@ from scipy import signal as dsp
 from demo_support import GENTLE, built, environment, openwip
 
 CELL = "iqtest"
-RATE = 10_000_000
+RATE = 10_000_000  # samples per second
 VALIDATOR = pathlib.Path(environment()["OPENWIP_BUILD"], "sigmf", "bin", "sigmf_validate")
 
 

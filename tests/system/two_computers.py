@@ -32,7 +32,7 @@ air: {{name: {name}, clock: realtime, stations_may_die: on, control: "ipc://{fol
 nodes: {{base: {{}}, fader-base: {{}}, fader-terminal: {{}}, terminal: {{}}}}
 paths: [{{from: base, to: fader-base}}, {{from: fader-terminal, to: terminal}}]
 """
-FADER_SAMPLES = 46080
+FADER_SAMPLES = 46080  # delay of the fader, 9 slots
 FADER = """
 air: {{name: fader, seed: 3, control: "ipc://{folder}/fader.control"}}
 fader: {{delay_samples: {samples}}}

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 from gnuradio import blocks, gr, uhd
 
-PERIOD = 51200
+PERIOD = 51200  # samples after which the stream repeats
 
 
 def stream():

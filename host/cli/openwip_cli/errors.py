@@ -30,7 +30,7 @@ USED_UP = (
 
 
 LONGEST_LINE = 2000  # characters of a message; quoted values have been shortened by shown()
-LONGEST_SHOWN = 100
+LONGEST_SHOWN = 100  # characters of a value in a message
 
 
 def without_middle(text: str, longest: int) -> str:

@@ -35,7 +35,7 @@ def cell_lives(cell: Cell) -> bool:
 
 
 STILL_S = 0.3  # seconds between two readings that have to agree
-REST_TRIES = 5
+REST_TRIES = 5  # pairs of readings that are compared until two agree
 
 
 def asked(supervisor: SupervisorClient, endpoint: control.Control) -> Any:

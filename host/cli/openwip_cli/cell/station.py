@@ -23,7 +23,7 @@ from .configuration import TRANSMITTER, mac_config, write_config
 from .process import Process
 from .processes import MACD, flowgraph, radio_environment, receiver_options, transmitter_options
 
-PORT = 7680
+PORT = 7680  # TCP port of the base station unless another is given
 # seconds of the radio's clock from its set-up to the start: time to make the flowgraph
 START_IN_S = 0.3
 

@@ -43,7 +43,7 @@ GRACE_S = 1.3  # seconds after SIGTERM; processes promise to end within 1 s
 CAUSE_S = 0.1  # seconds to tell the cause of a death from its consequences
 ENDED_S = 12.0  # seconds for the whole end, where a process does not end
 DEPENDENCY = 3  # exit code of a process that lost another one that it needs
-MAX_MESSAGE = 1 << 17
+MAX_MESSAGE = 1 << 17  # bytes
 MOST_DESCRIPTORS = 8  # descriptors that one process is handed at most
 LONGEST_WORDS = 1000  # characters of a last line
 

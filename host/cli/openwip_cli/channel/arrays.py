@@ -39,7 +39,7 @@ LOADED = (
 )
 
 MATLAB_MARK, HDF5_MARK, ZIP_MARK, NPY_MARK = b"MATLAB ", b"\x89HDF\r\n\x1a\n", b"PK", b"\x93NUMPY"
-MOST_ARRAYS, DEEPEST, MOST_DIMENSIONS = 1000, 4, 8
+MOST_ARRAYS, DEEPEST, MOST_DIMENSIONS = 1000, 4, 8  # arrays of a file, levels of groups, dimensions
 MOST_BYTES = 1 << 28  # largest array that has to be read as a whole
 REAL, COMPLEX, OTHER = "real", "complex", "other"
 

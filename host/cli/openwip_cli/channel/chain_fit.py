@@ -9,8 +9,8 @@ import numpy
 
 from ..errors import BadInput
 
-NORMAL_95 = 1.959963984540054
-SIGNIFICANT = 0.05
+NORMAL_95 = 1.959963984540054  # the normal distribution's 97.5 % quantile
+SIGNIFICANT = 0.05  # level of a test: p-values below it reject independence
 
 
 def wilson(hits: int, trials: int) -> dict[str, Any]:

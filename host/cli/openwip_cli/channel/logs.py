@@ -25,9 +25,9 @@ from ..machine import confined
 from ..machine.confined import printable
 
 LOWEST_DB, HIGHEST_DB = -60, 80
-WIDTHS = (1, BINS, 2 * BINS)
+WIDTHS = (1, BINS, 2 * BINS)  # SNRs of a row: one for all bins, one for each, with predictions
 BLOCK = 4096  # rows
-LONGEST_LINE = 1 << 16
+LONGEST_LINE = 1 << 16  # characters
 HEAD_LINES = 64  # lines that are examined; the first row has to be among them
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?", re.ASCII)

@@ -17,7 +17,7 @@ from .logs import Rows, Source
 RULES = ("linear", "db", "hold")
 LONGEST_S = 7 * 86400  # longest trace
 BLOCK = 16384  # slots that are made at once
-HIGHEST_RATE = 1e6
+HIGHEST_RATE = 1e6  # rows per second
 
 
 def check_rate(rate: float | None) -> None:

@@ -20,7 +20,7 @@ from .logs import HIGHEST_DB, LOWEST_DB, TIME_KEYS, Rows
 
 SUBCARRIERS, SPACING_HZ = 20, 10_000.0  # subcarriers of a bin (blocks/types/grid.h)
 LONGEST_S = 7 * 86400
-MOST_PATHS = 1000
+MOST_PATHS = 1000  # paths of a channel response
 BLOCK = 256  # slots
 # gains turn by no more between two snapshots, for paths within 20 dB of the strongest one
 MOST_TURN_RAD = math.pi / 2

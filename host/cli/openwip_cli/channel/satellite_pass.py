@@ -192,7 +192,7 @@ def elements_of(text: str, file: str) -> tuple[str, str]:
     )
 
 
-LARGEST_TLE = 1 << 20
+LARGEST_TLE = 1 << 20  # bytes of a file of two-line elements
 
 
 def read_elements(file: str) -> tuple[str, str]:

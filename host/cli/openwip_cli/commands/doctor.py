@@ -31,16 +31,16 @@ from .radio_program import asked, radio_option, receive_options, transmit_option
 # The limits that UHD asks for if a radio is on a network (manual, transport): the sockets' buffers,
 # and frames of 8000 bytes.
 SOCKET_BYTES = 33_554_432
-LARGE_MTU = 8000
+LARGE_MTU = 8000  # bytes: jumbo frames, which UHD recommends at 10 Gbit/s
 # Devices whose samples come over 10 gigabit as well; the others take what there is.
 TEN_GIGABIT = ("x300", "x310", "n300", "n310", "n320", "n321", "x410")
 USB_VENDORS = ("2500", "3923")  # Ettus Research, National Instruments
-USB_3_MBPS = 5000
+USB_3_MBPS = 5000  # Mbit/s of SuperSpeed USB
 GOOD_CLOCKS = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter")
-LEAST_CORES = 2
+LEAST_CORES = 2  # the slot path needs a core that others leave alone
 PROBE_S = 120  # seconds; the image of a device may have to be loaded first
 USUAL_SHARE = 0.95  # share of a core for real-time processes: the kernel's default
-_CLONE_NEWNET = 0x40000000
+_CLONE_NEWNET = 0x40000000  # of linux/sched.h
 
 
 class Machine:

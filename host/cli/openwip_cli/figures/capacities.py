@@ -9,7 +9,7 @@ from ..air import CRC_BITS, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 from ..shapes import Capacity, Change, Link, MacStatus
 from .live_changes import ABOUT_THE_LINK
 
-MTU = 1500
+MTU = 1500  # bytes of a full IP packet
 USUAL_MSS = 1448  # TCP payload of a packet with timestamps
 
 

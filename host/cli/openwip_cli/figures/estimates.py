@@ -25,7 +25,7 @@ Realisations: TypeAlias = Mapping[Any, float]  # realisation -> value
 # Bootstrap where the skewness is more standard errors away from none than this.
 SKEW = 2.0
 LEAST_RESAMPLED = 10  # values; with fewer a resample says nothing of the tails
-RESAMPLES = 2000
+RESAMPLES = 2000  # bootstrap resamples of an interval, at least
 # A resample may have hardly any spread, or none: its t counts as if it had this part of that of all.
 LEAST_SPREAD = 0.05
 

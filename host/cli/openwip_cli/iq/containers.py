@@ -15,9 +15,9 @@ from ..machine import confined
 from ..machine.confined import printable
 
 HEAD = 4096  # bytes that are examined
-LARGEST_META = 64 << 20
-LARGEST_HEADER = 1 << 20
-MOST_MEMBERS = 10_000
+LARGEST_META = 64 << 20  # bytes of SigMF metadata in an archive
+LARGEST_HEADER = 1 << 20  # bytes of an extended header in a TAR file
+MOST_MEMBERS = 10_000  # files in an archive
 MOST_NAMES = 5  # names of recordings in a message
 META, DATA = ".sigmf-meta", ".sigmf-data"
 TAR = "a tar archive"

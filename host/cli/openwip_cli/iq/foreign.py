@@ -42,7 +42,7 @@ DATATYPES: dict[str, tuple[str, float, float]] = {
     "cu8": ("u1", 2.0**7, 2.0**7),
 }
 PIECE = 1 << 20  # samples
-MOST_CHANNELS = 256
+MOST_CHANNELS = 256  # interleaved channels of a recording
 COLLECTION = ".sigmf-collection"
 # Time that a stretch is given behind the one before it, where nothing tells how much later it was.
 UNKNOWN_S = 1.0

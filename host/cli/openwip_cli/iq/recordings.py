@@ -24,10 +24,10 @@ WRITTEN = {"terminal": (DATA, META, SLOTS), "base": (DATA, META)}
 DATATYPE = "cf32_le"
 SIGMF_VERSION = "1.2.0"
 MARGIN = 1.1  # factor on the size of the samples, for the slot reports
-BYTES_PER_SAMPLE = 8
+BYTES_PER_SAMPLE = 8  # complex64
 SLOTS_MAGIC = b"OWSLOTS1"
-LARGEST_REPORT = 1 << 20
-LARGEST_REPORTS = 2 << 30
+LARGEST_REPORT = 1 << 20  # bytes of one slot report
+LARGEST_REPORTS = 2 << 30  # bytes of the file with all of them
 MOST_NAMES = 5  # names of recordings in a message
 
 

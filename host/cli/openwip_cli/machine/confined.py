@@ -34,8 +34,8 @@ PATIENCE_S = 90.0
 # The bytes that the child may take beyond those of its libraries.
 MEMORY = 768 << 20
 CPU_S = 60  # and one second more for each BYTES_OF_A_SECOND bytes of the file
-BYTES_OF_A_SECOND = 1 << 20
-LONGEST_HEAD, LONGEST_ERROR = 4096, 300
+BYTES_OF_A_SECOND = 1 << 20  # see CPU_S
+LONGEST_HEAD, LONGEST_ERROR = 4096, 300  # bytes of an answer's head; characters of an error
 
 Request = Mapping[str, Any]
 Answer = tuple[dict[str, Any], bytes]  # (what describes the bytes, the bytes)

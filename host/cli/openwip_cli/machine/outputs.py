@@ -22,7 +22,7 @@ from typing import IO, Any, TextIO
 
 from ..errors import BadInput, NotWritten
 
-MOST_LINKS = 40
+MOST_LINKS = 40  # links that are followed, as Linux does
 _HELD = os.O_PATH | os.O_CLOEXEC
 _NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 

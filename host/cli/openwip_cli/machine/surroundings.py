@@ -26,7 +26,7 @@ STILL_S = 1.0
 # seconds for which a stall that is over may still be the cause of another process's end
 LATELY_S = 5.0
 INTERFACE = "wip0"  # cell/configuration.py, mac_config
-_SIOCGIFFLAGS, _IFF_UP = 0x8913, 1
+_SIOCGIFFLAGS, _IFF_UP = 0x8913, 1  # of linux/sockios.h and linux/if.h
 
 # The states in which the kernel reports a process that does not run (proc(5)); every process is in
 # `D` for a moment now and then.

@@ -10,7 +10,7 @@ from typing import Any
 from . import packet_rtt
 
 SACK, SCALE, END, NOTHING = 5, 3, 0, 1  # kinds of TCP options
-SYN = 2
+SYN = 2  # flag of a TCP header
 
 
 @dataclasses.dataclass

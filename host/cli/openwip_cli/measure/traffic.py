@@ -208,7 +208,7 @@ def iperf3_server(*arguments: str) -> list[str]:
     return ["iperf3", "-s", "-1", "-B", ADDRESS["terminal"], "--forceflush", *arguments]
 
 
-IPERF3_PORT = 5201
+IPERF3_PORT = 5201  # iperf3's own default
 IPERF3_READY = listens(IPERF3_PORT)
 
 

@@ -47,7 +47,7 @@ CONTENT = {
 }
 TOPICS = tuple(CONTENT)
 VERSION = telemetry_pb2.VERSION_CURRENT
-MAX_MESSAGE = 16 << 20
+MAX_MESSAGE = 16 << 20  # bytes
 # The condition that the warning is about is counted here.
 warnings.filterwarnings("ignore", "Unexpected end-group tag", RuntimeWarning)
 # publishers that most cells do not have: no warning if they are never heard

@@ -21,9 +21,9 @@ from typing import Any
 
 from . import content
 
-CONNECTIONS = 2
+CONNECTIONS = 2  # simultaneous connections to the content server
 SILENCE_S = 300.0  # seconds without data on a connection; a page takes minutes on the slowest link
-CHUNK = 4096
+CHUNK = 4096  # bytes that are read at a time
 LONGEST_LOG = 1 << 16  # bytes of a page's message to /log
 Connect = Callable[[], socket.socket]
 
@@ -249,7 +249,7 @@ def handler_of(door: Door) -> type[Handler]:
 
 NUMBERS = ("initial_s", "total_s")
 OF_EVENT = ("t_s", "at_s", "stood_s", "kbps")
-MOST_EVENTS = 1000
+MOST_EVENTS = 1000  # events of the browser that a run keeps
 
 
 def is_number(value: Any) -> bool:

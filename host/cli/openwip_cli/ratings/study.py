@@ -23,8 +23,8 @@ ACR, DCR = "acr", "dcr"
 STUDY, KEY = "study.json", "key.json"
 LETTERS = dict(zip(TASKS, "abv"))  # first letter of a task's codes
 FORMAT = 1
-MOST_SUBJECTS = 1000
-LONGEST_COMMENT = 2000
+MOST_SUBJECTS = 1000  # subjects of a study
+LONGEST_COMMENT = 2000  # characters
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Study:
             ) from None
 
 
-LONGEST_FILE = 1 << 26
+LONGEST_FILE = 1 << 26  # bytes
 WORDS = {int: "a whole number", str: "a text", bool: "true, false"}
 NEEDED = {"subject": int, "task": str, "run": int, "code": str, "valid": bool}
 

@@ -30,9 +30,9 @@ from google.protobuf.message import Message
 
 from ..air import BINS, SPECTRUM_POINTS, SUBCARRIERS
 
-DEEPEST = 2
+DEEPEST = 2  # levels of messages in messages that become columns
 MOST_TEXTS = 100_000
-MISSING = 255
+MISSING = 255  # byte of a bin without a value
 
 TYPES = {
     F.TYPE_DOUBLE: "f8",

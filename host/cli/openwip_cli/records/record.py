@@ -40,7 +40,7 @@ TOGETHER_S = 0.02  # seconds of messages that are taken together, which costs fe
 # ends when other files have left less than the other share of it, or so many bytes: it never fills
 # a disk.
 LARGEST_SHARE, LEFT_SHARE = 1 / 2, 1 / 4
-LEFT_ON_DISK = 64 << 20
+LEFT_ON_DISK = 64 << 20  # bytes of the disk that a record leaves free, at least
 # Messages from before a checkpoint are found after a kill: the first one comes soon, the others
 # every so often.
 FIRST_CHECKPOINT_S, CHECKPOINT_S = 1.0, 10.0

@@ -40,8 +40,8 @@ REFUSED_COLUMNS = (
 )
 # columns of application data, which compression would not make smaller
 INCOMPRESSIBLE = {"payload", "data"}
-FLAT_CHUNK = 1 << 16
-TEXTS_CHUNK = 256
+FLAT_CHUNK = 1 << 16  # values in a chunk of a ragged column
+TEXTS_CHUNK = 256  # texts in a chunk of the dictionary
 
 
 def check_target(path: pathlib.Path | str, recovered: pathlib.Path | None = None) -> pathlib.Path:

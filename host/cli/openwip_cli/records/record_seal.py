@@ -17,7 +17,7 @@ from ..machine import confined
 
 FORMAT, FORMAT_VERSION = "openwip-run-record", 1
 BEFORE = b"OWIPSES"  # first bytes of the files that earlier releases of the monitor recorded
-SIZE = 512
+SIZE = 512  # bytes
 PART = ".part"  # ending of the name while the recorder is at work
 WRITTEN_BY = "valid: a file of ./openwip record or --record"
 

@@ -31,7 +31,7 @@ from .record_seal import SIZE, Journal
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-PAGE = 4096
+PAGE = 4096  # bytes
 ENTRY = 8 + PAGE  # bytes of a journal entry: the number of the page and its content
 
 

@@ -35,7 +35,7 @@ HEAD = (
 )
 PIECE = 16 << 20  # bytes of a column that are requested at a time
 LARGEST_COLUMN = 2 << 30  # bytes of a column in memory
-LARGEST_LISTING = 64 << 20
+LARGEST_LISTING = 64 << 20  # bytes of JSON with names and shapes of the columns
 # The exceptions in which reading a value of a wrong type or shape ends.
 MISFITS = (
     ArithmeticError,

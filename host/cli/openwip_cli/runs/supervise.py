@@ -24,7 +24,7 @@ from ..machine.places import Places
 from ..text import of_file, of_json
 from . import failure, pool
 
-TRIES = 3
+TRIES = 3  # attempts at a run that failed because of the machine
 END_S = 20.0  # seconds in which a run takes its cell down
 
 

@@ -11,7 +11,7 @@ from ..errors import BadInput, not_valid, shown
 from .kinds import Kind, with_unit
 from .table import Setting
 
-HELP_WIDTH, HELP_COLUMN = 110, 26
+HELP_WIDTH, HELP_COLUMN = 110, 26  # characters
 # Options that drove the transmitter in one command and the receiver in the next, and the names that
 # took their place.
 SPLIT = {"--gain": {"--transmit-gain": "of the transmitter", "--receive-gain": "of the receiver"}}

@@ -17,7 +17,7 @@ from .kinds import ChoiceOrFile, Numbers
 from .table import Setting, nested, settings_of
 
 NOMINAL_TRANSMIT_DBFS = -15.0  # blocks/types/db.h
-USUAL_SPEED_KMH = 30.0
+USUAL_SPEED_KMH = 30.0  # default of channels that move
 TRACE, NONE = ".h5", "none"
 # default SNR with a channel definition; SNR at unit gain with a trace
 USUAL_SNR_DB, UNIT_SNR_OF_TRACE_DB = 16.0, 34.0

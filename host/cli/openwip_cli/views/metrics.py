@@ -26,7 +26,7 @@ from . import follow
 
 TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")
 STALE_S = 10.0
-MOST_CONNECTIONS = 16
+MOST_CONNECTIONS = 16  # simultaneous readers of the page
 CONNECTION_S = 10.0  # seconds for the request and the page together
 
 # name in Prometheus (counters without _total, which it adds): kind, help

@@ -11,8 +11,8 @@ from ..shapes import Direction
 from .top_text import ASCII_BLOCKS, BLOCKS, bar, clean, count, number, share, sparkline
 
 GOOD, BAD, DIM, TITLE, PLAIN = "good", "bad", "dim", "title", "plain"
-MOST_FLOWS = 3
-BARS = 14
+MOST_FLOWS = 3  # TCP flows that are shown
+BARS = 14  # characters of a bar
 BESIDE_TERMINALS = 16  # lines that the screen has besides one for each terminal
 TERMINAL_LETTERS = "123456789abcdefghijklmnop"
 

@@ -17,9 +17,9 @@ from ...records.run_record import RunRecord, Table
 
 COLUMNS = 900  # largest number of columns of a heat map
 STEPS = 240  # largest number of steps of a curve of means
-MISSING = 255
+MISSING = 255  # byte of a bin without a value (records/columns.py)
 POINTS = 6000  # largest number of points of a constellation
-MOST_USERS = 25
+MOST_USERS = 25  # factor in a key of slot and terminal: a terminal for each bin at most
 Numbers: TypeAlias = NDArray[numpy.float64]
 Indices: TypeAlias = NDArray[numpy.int64]
 

@@ -50,7 +50,7 @@ STYLE = {
     "font.family": "DejaVu Sans",
 }
 TIME = "air time [s]"
-WIDTH, LEFT, RIGHT = 13, 0.085, 0.81
+WIDTH, LEFT, RIGHT = 13, 0.085, 0.81  # inches; edges of the axes as shares of the width
 MOST_TERMINALS = 8  # terminals that colours can tell apart
 
 
