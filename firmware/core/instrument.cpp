@@ -5,7 +5,7 @@ namespace wip::attenuator {
 
 namespace {
 
-constexpr std::uint32_t max_period_ticks = 10'000;
+constexpr std::uint32_t max_period_ticks = 10'000;  // 10 s at a tick of 1 ms
 
 }  // namespace
 

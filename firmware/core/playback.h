@@ -93,6 +93,7 @@ public:
     tick_output tick(std::uint32_t passed = 1) noexcept;
 
 private:
+    // bits of outputs that have to be written
     static constexpr std::uint32_t dirty_switch = 1u << 8, dirty_chips = 0xff;
 
     void end_with(play_state state) noexcept;

@@ -19,7 +19,7 @@ namespace wip::attenuator {
 
 class scpi_interpreter {
 public:
-    static constexpr std::size_t max_line = 256;
+    static constexpr std::size_t max_line = 256;  // characters
 
     scpi_interpreter(instrument& i, output_buffer& out) : instrument_(i), out_(out) {}
     // Takes a character of text; a complete line is executed at once.
@@ -33,7 +33,7 @@ public:
     void poll();
 
 private:
-    static constexpr std::size_t max_header = 128;
+    static constexpr std::size_t max_header = 128;  // characters
     static constexpr int max_parameters = 8;
     struct arguments {
         std::array<parameter, max_parameters> at;

@@ -25,8 +25,9 @@ constexpr tick lead = 30720;    // samples from writing a piece to its time at t
 constexpr tick longest = 8192;  // longest delay that is searched, in samples
 // least correlation (0 to 1) of a burst that was received; noise alone stays below 0.02
 constexpr double heard_from = 0.05;
-constexpr double tone_frequency = 912e3 / 7.68e6;
+constexpr double tone_frequency = 912e3 / 7.68e6;  // cycles per sample
 constexpr std::array levels_dbfs{-10.0, -20.0, -30.0};
+// samples
 constexpr std::size_t long_stretch = std::size_t{1} << 17, short_stretch = 16384, settling = 4096;
 
 std::vector<cf32> burst() {

@@ -26,7 +26,7 @@ using namespace wip::capture;
 using wip_clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds flush_every{100};
-constexpr std::chrono::seconds drain_patience{3};
+constexpr std::chrono::seconds drain_patience{3};  // for messages of a cell that has ended
 
 struct arguments {
     std::string file, base, terminal, supervisor, only, end_file, user;

@@ -67,7 +67,7 @@ public:
     }
 
 private:
-    static constexpr double lowest = -30, step = 0.25;
+    static constexpr double lowest = -30, step = 0.25;  // dB of SNR
     static constexpr int cells = 320;  // covers up to 50 dB, where there are no symbol errors
     std::array<std::vector<double>, max_bits_per_symbol + 1> curves_;
 };

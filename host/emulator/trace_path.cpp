@@ -26,7 +26,7 @@ using delivery::delivery_config;
 using delivery::delivery_link;
 using openwip::control::MacStatus;
 
-constexpr std::size_t largest_file = std::size_t{256} << 20;
+constexpr std::size_t largest_file = std::size_t{256} << 20;  // bytes
 
 std::string content_of(const std::string& file) {
     const descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));

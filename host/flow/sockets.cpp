@@ -20,8 +20,8 @@ namespace wip::flow {
 namespace {
 
 constexpr const char* control_of_both_ends = "dctcp";
-constexpr int usual_read = 1 << 17, long_read = 1 << 30;
-constexpr int backlog = 64;
+constexpr int usual_read = 1 << 17, long_read = 1 << 30;  // bytes
+constexpr int backlog = 64;                               // connections that wait to be accepted
 constexpr long again_us = 100000;
 
 volatile std::sig_atomic_t end_asked = 0;

@@ -17,7 +17,7 @@
 namespace wip::flow {
 namespace {
 
-constexpr std::size_t longest_packet = 1 << 16;
+constexpr std::size_t longest_packet = 1 << 16;  // bytes
 constexpr std::int32_t voip_magic = 0x70696f76;  // "voip"
 
 struct packet_header {  // header of a packet

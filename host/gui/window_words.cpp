@@ -15,7 +15,7 @@ namespace wip::gui {
 namespace {
 
 constexpr int every_ms = 500;
-constexpr int counted_at_once = 4;
+constexpr int counted_at_once = 4;  // views whose lines one call counts
 
 }  // namespace
 

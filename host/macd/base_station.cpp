@@ -18,7 +18,7 @@ namespace {
 // Furthest jump of a slot number that is taken for a gap (an overflow, a late restart of a stream)
 // and not for a damaged message: one second.
 constexpr slot_count largest_gap{slots_per_second};
-constexpr std::size_t most_open_requests = 64;
+constexpr std::size_t most_open_requests = 64;  // requests of the flowgraph for a plan
 // The first requests of a flowgraph are answered before the terminal's clock is known, or the loop
 // of plan and report could not begin.
 constexpr int requests_without_clock = 3;

@@ -19,6 +19,7 @@ class liveness {
 public:
     using clock = std::chrono::steady_clock;
     using time = clock::time_point;
+    // until a closed connection counts as a death
     static constexpr std::chrono::milliseconds goodbye_grace{300};
 
     explicit liveness(double timeout_s)

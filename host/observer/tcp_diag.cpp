@@ -24,6 +24,7 @@ namespace {
 // States from the kernel's list, which <netinet/tcp.h> has and which cannot be included beside
 // <linux/tcp.h>: 1 established .. 11 closing; not time wait (6), close (7) and listen (10).
 constexpr std::uint32_t states = 0xffe & ~(1U << 6 | 1U << 7 | 1U << 10);
+// of an answer: tcp_info and congestion control
 constexpr std::uint8_t extensions = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_CONG - 1);
 
 // Asked for in one write: the usual buffer of a socket has room for the answers to some 160.

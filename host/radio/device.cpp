@@ -16,7 +16,7 @@ namespace wip::radio {
 namespace {
 
 constexpr double timeout_s = 3;
-constexpr int attempts = 5;
+constexpr int attempts = 5;  // at a reception without a gap
 constexpr double lo_timeout_s = 1;
 
 void wait_for_lo(usrp& radio, side s) {

@@ -62,7 +62,7 @@ private:
 // Sends exp(2 pi i cycles n / 7680) times an amplitude until it is destroyed.
 class tone {
 public:
-    static constexpr int period = 7680;
+    static constexpr int period = 7680;  // samples
     tone(usrp::sptr radio, int cycles, double amplitude);
     ~tone();
     // Number of times that the transmitter ran out of samples or got them too late since the last

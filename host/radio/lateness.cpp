@@ -7,12 +7,13 @@
 namespace wip::radio {
 namespace {
 
+// bursts for each lead, and leads
 constexpr int coarse_bursts = 30, fine_bursts = 100, fine_steps = 10;
 // seconds; of longer leads fewer bursts are sent, since each takes long
 constexpr double long_s = 1e-3;
 constexpr int long_bursts = 5;
-constexpr double unlikely = 0.05;
-constexpr double fastest_growth = 1.5;
+constexpr double unlikely = 0.05;       // 95 % confidence
+constexpr double fastest_growth = 1.5;  // factor from one lead to the next
 
 // Probability of at most `late` of `bursts` when each is late with probability p.
 double at_most(std::int64_t late, std::int64_t bursts, double p) {

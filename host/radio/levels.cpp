@@ -13,9 +13,9 @@
 namespace wip::radio {
 namespace {
 
-constexpr std::size_t block = 1 << 16;
-constexpr double full_scale = 0.999;
-constexpr double lowest = 1e-20;  // least power, -200 dBFS
+constexpr std::size_t block = 1 << 16;  // samples of a Fourier transform
+constexpr double full_scale = 0.999;    // magnitude from which a sample counts as clipped
+constexpr double lowest = 1e-20;        // least power, -200 dBFS
 constexpr double tone_over_noise_db = 15;
 // distance from a line at which its noise is measured, cycles per sample
 constexpr double noise_offset = 6.0 / block;

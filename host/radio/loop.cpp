@@ -25,9 +25,9 @@ using nlohmann::json;
 using namespace std::chrono_literals;
 
 constexpr double slots_per_second = 1500;
-constexpr std::size_t burst_size = 256, sounding_size = 1024;
-constexpr float amplitude = 0.25F;
-constexpr int lost_at_most = 10;
+constexpr std::size_t burst_size = 256, sounding_size = 1024;  // samples
+constexpr float amplitude = 0.25F;                             // of full scale
+constexpr int lost_at_most = 10;  // gaps until the measurement is given up
 // least correlation (0 to 1) of a burst that was received; noise alone stays below 0.02
 constexpr double heard_from = 0.05;
 
@@ -157,6 +157,7 @@ std::optional<bool> late(uhd::tx_streamer& stream, const device_time& time, doub
 // Delay from the time of a burst to its first sample received; nullopt: it was not received.
 std::optional<double> path_delay(const usrp::sptr& radio, uhd::rx_streamer& in,
                                  uhd::tx_streamer& out, const device_time& time) {
+    // seconds
     constexpr double before = 0.01, length = 0.03, lead = 0.06, earliest = -0.2e-3, latest = 3e-3;
     const double rate = radio->get_rx_rate(0);
     const std::vector<cf32> burst = pattern(sounding_size);

@@ -39,7 +39,7 @@ constexpr double settling_s = 0.05;
 constexpr double apart_hz = 12e3;
 constexpr int tone_cycles = 900;       // cycles in 7680 samples: 900 kHz above its LO at 7.68 MS/s
 constexpr double oscillators = 30e-6;  // largest relative difference between two oscillators
-constexpr int attempts = 5;
+constexpr int attempts = 5;            // at a transmission without an underflow
 
 struct wishes {
     std::string arguments, tone_arguments;

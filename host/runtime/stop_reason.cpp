@@ -10,7 +10,7 @@
 namespace wip::host {
 namespace {
 
-constexpr std::size_t longest_words = 500, longest_file = 4096;
+constexpr std::size_t longest_words = 500, longest_file = 4096;  // characters; bytes
 
 stop_reason somebody_asked() { return {openwip::stop::ASKED, "asked to stop"}; }
 

@@ -16,7 +16,7 @@ using ns3::Ptr;
 using ns3::Socket;
 
 constexpr int first_port = 5001;
-constexpr std::uint32_t chunk = 1 << 16;
+constexpr std::uint32_t chunk = 1 << 16;  // bytes of a write
 
 }  // namespace
 

@@ -22,8 +22,8 @@ namespace wip::split {
 namespace {
 
 constexpr int events_at_once = 64;
-constexpr int backlog = 16;
-constexpr int keepalive_probes = 3;
+constexpr int backlog = 16;               // connections that wait to be accepted
+constexpr int keepalive_probes = 3;       // without an answer: the connection is dead
 constexpr std::chrono::seconds pause{1};  // time until it tries to listen again
 // Numbers in epoll events: listeners have lower ones, each connection has two from here on.
 constexpr std::uint64_t first_number = 1U << 16;

@@ -32,12 +32,12 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr int copy_fd = 3, answer_fd = 4;  // the only descriptors of the child
-constexpr rlim_t data_limit = rlim_t{2} << 30;
-constexpr rlim_t cpu_limit_s = 60;  // seconds; a trace of two hours takes some seconds
+constexpr int copy_fd = 3, answer_fd = 4;       // the only descriptors of the child
+constexpr rlim_t data_limit = rlim_t{2} << 30;  // bytes of memory
+constexpr rlim_t cpu_limit_s = 60;              // seconds; a trace of two hours takes some seconds
 // bytes of a file for which the child gets one more second of processor time
 constexpr rlim_t bytes_of_a_second = 64 << 20;
-constexpr std::size_t longest_message = 1000;
+constexpr std::size_t longest_message = 1000;  // characters
 
 // The child's messages: the heading, then chunks of chunk_slots rows followed by their predictions.
 // Before each of these stands a tag: that it follows, or the length of an error message that
@@ -51,7 +51,7 @@ struct heading {
     double mean_snr_db = 0, speed_kmh = 0, carrier_hz = 0, nmse = 0, measured_nmse = 0;
     std::array<std::uint32_t, 4> text_bytes{};  // lengths of the texts of texts_of(), which follow
 };
-constexpr std::uint32_t longest_text = 1 << 20;
+constexpr std::uint32_t longest_text = 1 << 20;  // bytes
 
 std::array<std::string*, 4> texts_of(trace_info& i, prediction_info& p) {
     return {&i.channel, &i.definition, &i.software, &p.method};

@@ -39,7 +39,7 @@ constexpr std::uint64_t protocol = 1ULL << 3 | 1ULL << 5 | 1ULL << 9 | 1ULL << 1
 constexpr std::array<std::uint8_t, 6> address{2, 0, 0, 0, 0, 1};
 constexpr std::size_t device_header = 12, ethernet_header = 14,
                       header = device_header + ethernet_header;
-constexpr std::size_t most_payload = 512;
+constexpr std::size_t most_payload = 512;  // bytes of a vhost-user message
 
 }  // namespace
 

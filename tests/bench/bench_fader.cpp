@@ -99,7 +99,7 @@ double share(int nof_paths, const char* channel, int slots) {
 
 // Share of a core.
 double listening(int slots) {
-    constexpr int made = 64;
+    constexpr int made = 64;  // slots of samples that are made in advance
     // a correlation of 0.4, the threshold of burst_listener
     constexpr double power = 0.01, carrier = 0.67 * power;
     std::vector<cf32> quiet(std::size_t{made} * slot_samples), x = quiet;

@@ -125,7 +125,7 @@ void compare(const exact_rate& in, const exact_rate& out, int slots, bool first)
 
 int main(int argc, char** argv) {
     const int slots = bench::length(argc, argv, "slots", 300, 20);
-    constexpr exact_rate cell{7'680'000};
+    constexpr exact_rate cell{7'680'000};  // Hz
     constexpr exact_rate radios[] = {{100'000'000, 12}, {200'000'000, 26}, {125'000'000, 16}};
     std::printf("{\"benchmark\": \"rates\", \"results\": [\n");
     for (const auto& radio : radios) {

@@ -30,7 +30,8 @@ namespace {
 using cell_model::emulated_cell;
 using bytes = std::vector<std::uint8_t>;
 
-constexpr std::size_t ip = 20;
+constexpr std::size_t ip = 20;  // bytes of an IPv4 header
+// flags of a TCP header
 constexpr std::uint8_t fin = 1, syn = 2, rst = 4, psh = 8, ack = 16, urg = 32;
 
 void put16(bytes& p, std::size_t at, std::uint32_t v) {
@@ -148,6 +149,7 @@ public:
 
 private:
     static constexpr std::uint32_t first_ = 5'000'000;  // first sequence number of the data
+    // 10.42.0.1 and 10.42.0.2
     static constexpr std::uint32_t server = 0x0a2a0001, terminal = 0x0a2a0002;
     static constexpr std::uint16_t server_port = 5001, terminal_port = 40000;
 

@@ -22,7 +22,7 @@ constexpr std::size_t most_columns = 60'000, most_status = 12'000, most_receiver
 // Publishers differ by their buffers, not by seconds; a slot further away is another run, or a
 // damaged number. Two messages in a row have to agree before the axis follows.
 constexpr std::int64_t largest_step_back = 3 * slots_per_second;
-constexpr std::int64_t largest_step_ahead = 20 * slots_per_second;
+constexpr std::int64_t largest_step_ahead = 20 * slots_per_second;  // slots: 20 s
 constexpr float sane_db = 200;
 
 template <typename Repeated>
@@ -408,7 +408,7 @@ bool session_model::take_packets(const openwip::telemetry::PacketBatch& batch) {
 }
 
 bool session_model::take_event(std::int64_t slot, const openwip::telemetry::Event& e) {
-    constexpr std::size_t longest = 300;
+    constexpr std::size_t longest = 300;  // characters
     events_.push_back({slot, ++event_serial_, static_cast<int>(e.severity()),
                        e.source().substr(0, longest), e.kind().substr(0, longest),
                        e.reason().substr(0, longest), e.count()});

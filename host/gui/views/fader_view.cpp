@@ -13,7 +13,7 @@ namespace wip::gui {
 namespace {
 
 constexpr double lowest_db = -60;  // lowest tap gain that is drawn, dB
-constexpr dbfs silent{-60};
+constexpr dbfs silent{-60};        // a level below this is no signal
 constexpr double samples_per_ms = static_cast<double>(sample_rate_hz) / 1000;
 
 QString off(db residual, db limit) {

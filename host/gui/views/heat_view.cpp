@@ -82,7 +82,7 @@ void heat_view::make_legend() {
     for (auto* item : legend_) plot_->removeItem(item);
     legend_.clear();
     legend_to_ = highest();
-    constexpr int steps = 64;
+    constexpr int steps = 64;  // colours of the legend
     QImage bar(1, kind_.colour != nullptr ? static_cast<int>(legend_to_ - kind_.low) + 1 : steps,
                QImage::Format_RGB32);
     for (int i = 0; i < bar.height(); ++i) {
