@@ -27,7 +27,7 @@ TITLES = {
     "spectrum": "OpenWIP: spectrum of the software USRP",
 }
 TROUBLE = ("Error", "Warning", "Traceback", "missing")
-BLUE, RED = 0x0000FF, 0xFF0000
+BLUE, RED = 0x0000FF, 0xFF0000  # RGB
 CURVES = {
     "cabled": (BLUE,),
     "fading": (BLUE,),

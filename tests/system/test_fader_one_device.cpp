@@ -19,8 +19,8 @@ using namespace wip;
 using namespace wip::test;
 using mix::tick;
 
-constexpr tick delay = 10240;
-constexpr std::size_t n = 150'000;
+constexpr tick delay = 10240;       // samples
+constexpr std::size_t n = 150'000;  // samples
 
 std::string configuration(const std::string& arguments) {
     return "air: {name: fader, seed: 3, priority: 0}\n"

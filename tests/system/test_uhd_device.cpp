@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using cf32 = std::complex<float>;
 using samples = std::vector<cf32>;
 using usrp = uhd::usrp::multi_usrp;
-constexpr double rate = 7.68e6;
+constexpr double rate = 7.68e6;  // Hz
 
 uhd::time_spec_t at(long long tick) { return uhd::time_spec_t::from_ticks(tick, rate); }
 

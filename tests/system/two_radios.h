@@ -32,7 +32,7 @@ inline std::string refusal(const std::string& args) {
     return "";
 }
 
-inline constexpr double carrier = 1.8e9;
+inline constexpr double carrier = 1.8e9;  // Hz
 
 // One radio sends to another in lockstep, as fast as possible.
 struct two_radios {

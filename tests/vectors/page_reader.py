@@ -7,8 +7,12 @@ finds by itself)."""
 
 import numpy as np
 
-MASK = (1 << 64) - 1
-PREFIX, BODY, SLOT = (85, 85, 86, 85, 85, 86), 768, 5120
+MASK = (1 << 64) - 1  # 64 bits
+PREFIX, BODY, SLOT = (
+    (85, 85, 86, 85, 85, 86),
+    768,
+    5120,
+)  # samples: cyclic prefixes, symbol without it, slot
 PILOTS = [(1, 2), (1, 12), (4, 7), (4, 17)]
 CONTROL = [(0, 4), (0, 14), (1, 7), (1, 17), (4, 2), (4, 12), (5, 9), (5, 19)]
 PAYLOAD = [(l, n) for l in range(6) for n in range(20) if (l, n) not in PILOTS + CONTROL]

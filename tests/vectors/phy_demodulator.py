@@ -9,11 +9,11 @@ good SNR and a channel that is constant over a slot."""
 import numpy as np
 import phy_model as model
 
-SLOT, BODY = 5120, 768
+SLOT, BODY = 5120, 768  # samples; of a symbol without its prefix
 # first samples of the symbol bodies
 STARTS = [sum(model.PREFIX[: l + 1]) + BODY * l for l in range(6)]
 CARRIERS = np.array([k for k in range(-250, 251) if k != 0])
-HYPERFRAME = 30 * 4096
+HYPERFRAME = 30 * 4096  # slots
 
 
 class Refused(Exception):

@@ -8,8 +8,8 @@
 namespace wip {
 namespace {
 
-constexpr std::int64_t second = 1'000'000'000;
-constexpr std::int64_t tick_ns = 130;  // ns, less than one sample
+constexpr std::int64_t second = 1'000'000'000;  // ns
+constexpr std::int64_t tick_ns = 130;           // ns, less than one sample
 
 TEST(radio_clock, is_not_known_before_a_reading_and_not_by_a_clock_that_has_not_begun) {
     iq::radio_clock clock;

@@ -17,9 +17,9 @@ from openwip_cli.messages import link_frames
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import frame_batches
 
-GOOD, BAD, UNKNOWN = 1, 2, 3
+GOOD, BAD, UNKNOWN = 1, 2, 3  # outcomes of a frame (telemetry.proto)
 LOOP = 3  # slots from a transmission to its retransmission
-CRC_NIBBLES = 6
+CRC_NIBBLES = 6  # 24 bits
 
 
 def slot_ns(slot):

@@ -13,7 +13,7 @@ using namespace wip::sample_model;
 
 namespace {
 
-constexpr double rate = 7.68e6;
+constexpr double rate = 7.68e6;  // Hz
 
 // The gain at one sample.
 cf32 gain_at(flat_fading& f, std::int64_t sample) {

@@ -13,7 +13,7 @@ using namespace wip::sample_model;
 
 namespace {
 
-constexpr double rate = 7.68e6;
+constexpr double rate = 7.68e6;  // Hz
 using cf64 = std::complex<double>;
 const stage_context context{rate, 1, 0};
 

@@ -16,7 +16,7 @@ using namespace wip::sample_model;
 
 namespace {
 
-constexpr double rate = 7.68e6;
+constexpr double rate = 7.68e6;  // Hz
 std::int64_t at(double seconds) { return std::llround(seconds * rate); }
 
 std::vector<double> walk(const shadowing_config& c, double step_m, int steps,

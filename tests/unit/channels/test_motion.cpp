@@ -17,7 +17,7 @@ using wip::profiles::realise;
 
 namespace {
 
-constexpr double rate = 7.68e6;
+constexpr double rate = 7.68e6;  // Hz
 std::int64_t at(double seconds) { return std::llround(seconds * rate); }
 
 motion movement_of(const std::string& name, std::size_t user = 0, std::uint64_t seed = 1) {

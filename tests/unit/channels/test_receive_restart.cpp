@@ -22,7 +22,7 @@ namespace air = wip::air;
 namespace {
 
 using namespace std::chrono_literals;
-constexpr double rate = 7.68e6;
+constexpr double rate = 7.68e6;  // Hz
 constexpr auto none = uhd::rx_metadata_t::ERROR_CODE_NONE;
 constexpr auto overflow = uhd::rx_metadata_t::ERROR_CODE_OVERFLOW;
 constexpr auto late = uhd::rx_metadata_t::ERROR_CODE_LATE_COMMAND;

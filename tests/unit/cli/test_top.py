@@ -23,8 +23,8 @@ from openwip_cli.machine import procfs, reason
 from openwip_cli.messages import telemetry
 from openwip_cli.views import top, top_screen, top_text
 
-MOST = 2**64 - 1
-SECOND = 1_000_000_000
+MOST = 2**64 - 1  # largest value of a counter
+SECOND = 1_000_000_000  # ns
 
 
 class World(unittest.TestCase):

@@ -19,7 +19,7 @@
 
 namespace {
 
-constexpr std::uintptr_t base = 0x08004000;
+constexpr std::uintptr_t base = 0x08004000;  // address of sector 1
 constexpr std::size_t sector_size = 0x4000, size = 2 * sector_size;
 enum : int { acr, keyr, optkeyr, sr, cr };
 constexpr std::uint32_t lock = 1u << 31, start = 1u << 16, busy = 1u << 16, programs = 1,

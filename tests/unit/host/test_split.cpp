@@ -21,7 +21,7 @@
 namespace wip::split {
 namespace {
 
-constexpr std::size_t bound = 4096;
+constexpr std::size_t bound = 4096;  // bytes of a buffer
 
 struct tcp_pair {
     descriptor near, far;  // near: the proxy's end

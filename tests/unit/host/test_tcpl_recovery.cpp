@@ -12,9 +12,10 @@ namespace wip::tcpl {
 namespace {
 
 using packet = std::vector<std::uint8_t>;
-constexpr std::uint8_t fin = 1, syn = 2, rst = 4, psh = 8, ack = 16, urg = 32;
-constexpr std::uint32_t server = 0x0a2a0001, terminal = 0x0a2a0002;
-constexpr std::size_t ip = 20;
+constexpr std::uint8_t fin = 1, syn = 2, rst = 4, psh = 8, ack = 16,
+                       urg = 32;                                     // flags of a TCP header
+constexpr std::uint32_t server = 0x0a2a0001, terminal = 0x0a2a0002;  // 10.42.0.1 and 10.42.0.2
+constexpr std::size_t ip = 20;                                       // bytes of an IPv4 header
 
 struct segment {
     std::uint32_t from = server, to = terminal;

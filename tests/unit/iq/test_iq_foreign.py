@@ -16,7 +16,7 @@ import iq_world  # noqa: F401  (host/cli)
 from openwip_cli.errors import BadInput
 from openwip_cli.iq import foreign, imports
 
-RATE = 7680000
+RATE = 7680000  # samples per second
 
 
 class Forms(unittest.TestCase):

@@ -13,7 +13,7 @@
 namespace wip::umts {
 namespace {
 
-constexpr std::int64_t tti = 10'000'000;
+constexpr std::int64_t tti = 10'000'000;  // ns
 
 // The probability that some block of N is sent again so often, or oftener.
 double at_least(double p, int blocks, int times) {

@@ -47,7 +47,7 @@ int in_child(What what) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-constexpr int refused = 77;
+constexpr int refused = 77;  // exit code
 
 int policy_of_a_new_thread() {
     int policy = -1;
