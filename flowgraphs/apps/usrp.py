@@ -14,7 +14,7 @@ from priorities import started_with_priority
 from program import bad_input, say, tell
 from tree import SAMPLE_RATE, radios
 
-EARLY_SAMPLES = 64
+EARLY_SAMPLES = 64  # of the radio: how much earlier than the cell's first sample a stream starts
 CONVERTER_BUFFER = 32768  # samples: some slots, so that nothing waits for room
 
 
@@ -58,8 +58,8 @@ def exact(time_spec: Any) -> fractions.Fraction:
 
 
 def set_start(radio: Any, options: argparse.Namespace) -> Any:
-    """Sets the start of the radio's stream, from now if it is --start-in, so it may be called again
-    while nothing streams. Returns it."""
+    """Sets the start of the radio's stream and returns it. With --start-in it counts from now, so
+    this may be called again while nothing streams."""
     from gnuradio import uhd, wip
 
     if options.start_in is not None:
@@ -75,7 +75,8 @@ def set_start(radio: Any, options: argparse.Namespace) -> Any:
     return at
 
 
-CARRIER_DBFS = -15.0  # nominal_transmit_level (blocks/types/db.h): what all bins in use come to
+# nominal_transmit_level (blocks/types/db.h): power of the carrier when all bins are in use
+CARRIER_DBFS = -15.0
 
 
 def transmit_power(radio: Any, dbm: float) -> None:
@@ -95,8 +96,9 @@ def transmit_power(radio: Any, dbm: float) -> None:
 
 
 def radio_rate(radio: Any) -> tuple[int, int]:
-    """Sets it: (clock, divider) of the rate, the cell's if the radio has it. Otherwise the lowest
-    above that its clock gives divided by an even number, for the sake of its half-band filters."""
+    """Sets the sample rate of the radio and returns it as (clock, divider): the cell's rate if the
+    radio has it, otherwise the lowest one above it. Its divider is even where possible, since the
+    radio then filters with half-band filters."""
     clock = round(radio.get_clock_rate())
     divider = clock // SAMPLE_RATE
     if abs(radio.get_samp_rate() - SAMPLE_RATE) < 1:
@@ -143,7 +145,7 @@ def chain(
 
 
 def set_gain(radio: Any, flag: str, gain: float) -> None:
-    """UHD takes the nearest gain that the radio has, without a word."""
+    """Sets the gain; UHD takes the nearest one that the radio has and does not report it."""
     gains = radio.get_gain_range(0)
     if not gains.start() <= gain <= gains.stop():
         bad_input(

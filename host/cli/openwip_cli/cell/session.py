@@ -91,7 +91,7 @@ class CpuClock:
 def start_process(
     supervisor: SupervisorClient, process: Process, endpoint: control.Control
 ) -> None:
-    """Start it and wait until it answers."""
+    """Starts the process and waits until it answers. `endpoint`: its control socket."""
     supervisor.start(process)
     if not supervisor.wait_until(endpoint.answers, START_TIMEOUT_S):
         supervisor.blame(f"{process.name} does not answer on its control socket")
@@ -104,8 +104,8 @@ def place(
     progress: Callable[[str], None],
     apart: bool,
 ) -> None:
-    """Chooses where the cell runs, and goes out of the way with all that this process starts
-    itself."""
+    """Chooses the cores of the cell, and keeps this process and those that it starts itself off the
+    cores of the slot path."""
     supervisor.placement = placement.find(wanted, places, apart)
     progress(supervisor.placement.words())
     if supervisor.placement.others is not None:
