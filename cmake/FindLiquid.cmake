@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# liquid-dsp has no package file of its own. Liquid::liquid, Liquid_VERSION; Liquid::renamed is the same from 1.4 on, where modems
-# and windows got the names that the oracle of the tests uses.
+# Finds liquid-dsp, which has no package file of its own: the target Liquid::liquid and Liquid_VERSION. The target Liquid::renamed exists
+# from version 1.4 on, in which modems and windows have the names that the tests use.
 find_path(Liquid_INCLUDE_DIR liquid/liquid.h)
 find_library(Liquid_LIBRARY liquid)
 if(Liquid_INCLUDE_DIR)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# How long a build takes, decided in one place when all targets are known: which of them share parsed headers, and which are
-# optimised less because nothing of theirs is in a slot.
+# Keeps builds short, in one place when all targets are known: which targets share precompiled headers, and which are optimised less
+# because none of their code runs in the slot path.
 #
 # Half of the time of most files goes into headers of the standard library, GoogleTest, ZeroMQ, protobuf, GNU Radio and UHD. Each
 # group parses its own once; libraries that read large headers and are in no slot are compiled as one file or a few. A source file
@@ -8,7 +8,7 @@
 option(OPENWIP_PRECOMPILE "precompile the large headers of other libraries" ON)
 
 get_property(test_programs GLOBAL PROPERTY OPENWIP_TEST_PROGRAMS)
-get_property(window_programs GLOBAL PROPERTY OPENWIP_WINDOW_PROGRAMS)     # of Qt, which is more than all of the others read
+get_property(window_programs GLOBAL PROPERTY OPENWIP_WINDOW_PROGRAMS)     # programs with Qt, whose headers are larger than all others
 if(window_programs)
   list(REMOVE_ITEM test_programs ${window_programs})
 endif()
@@ -25,13 +25,13 @@ function(openwip_optimise options)
 endfunction()
 openwip_optimise(-O3 wip_sample wip_wcdma_cells wip_products wip_bin wip_symbol_channel wip_mix wip_air gnuradio-wip vusrp)
 openwip_optimise(-O1 wip_tcpl openwip-monitor wip_python wip_config wip_profiles wip_air_program wip_monitor wip_radio)
-openwip_optimise(-Og wip_capture wip_channel wip_emulator wip_ns3 wip_ns3_line wip_split)      # options of a command line alone
+openwip_optimise(-Og wip_capture wip_channel wip_emulator wip_ns3 wip_ns3_line wip_split)      # only their command lines are compiled here
 openwip_optimise("-O1;-g0" ${test_programs} ${window_programs} eager_monitor eager_emulator)
 if(TARGET wip_process)
   set_source_files_properties(host/runtime/program.cpp TARGET_DIRECTORY wip_process PROPERTIES SKIP_PRECOMPILE_HEADERS ON
                               COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo>:-Og>")
 endif()
-if(TARGET vusrp)   # UHD's tree of properties is all templates, and is read once
+if(TARGET vusrp)   # UHD's property tree consists of templates; one file compiles it once
   set_source_files_properties(channels/vusrp/device.cpp channels/vusrp/register.cpp TARGET_DIRECTORY vusrp PROPERTIES
                               COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo>:-O1>")
 endif()
@@ -124,14 +124,14 @@ if(OPENWIP_PRECOMPILE AND TARGET wip_monitor)
 endif()
 
 if(OPENWIP_PRECOMPILE)
-  foreach(target wip_phy wip_phy_x86-64-v2 wip_phy_x86-64-v3)   # each by itself: its options define other macros
+  foreach(target wip_phy wip_phy_x86-64-v2 wip_phy_x86-64-v3)   # each one separately, since their options define different macros
     if(TARGET ${target})
       target_precompile_headers(${target} PRIVATE ${headers_std})
     endif()
   endforeach()
   foreach(target wip_air_program wip_python wip_monitor wip_simulator wip_radio wip_fader_program wip_watched)
     if(TARGET ${target})
-      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)   # several files, for as many cores
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)   # several unity files, so that several cores can work on them
     endif()
   endforeach()
 endif()

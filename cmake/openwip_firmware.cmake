@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The attenuator's firmware for its boards: a project with a compiler of its own (firmware/CMakeLists.txt), built from this one where
-# that compiler is. Target: attenuator_firmware.
+# The attenuator's firmware for its boards: a project with a compiler of its own (firmware/CMakeLists.txt), which this one builds if that
+# compiler is installed. Target: attenuator_firmware.
 find_program(ARM_COMPILER arm-none-eabi-g++)
 find_program(QEMU_ARM qemu-system-arm)
 if(TARGET wip_attenuator AND ARM_COMPILER AND QEMU_ARM)

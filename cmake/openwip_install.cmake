@@ -33,7 +33,7 @@ function(openwip_install_program target)
   endif()
 endfunction()
 
-# openwip_install_tree(): what is no target, once all of those are known.
+# openwip_install_tree(): installs everything that is not a target; call it when all targets are known.
 function(openwip_install_tree)
   foreach(folder host/cli host/campaign host/capture/wireshark flowgraphs docs)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${OPENWIP_SHARE}/${folder} COMPONENT runtime USE_SOURCE_PERMISSIONS
@@ -55,7 +55,7 @@ function(openwip_install_tree)
   if(TARGET attenuator_firmware)
     install(FILES ${PROJECT_BINARY_DIR}/firmware/arm/netduinoplus2.elf DESTINATION ${OPENWIP_PROGRAMS}/firmware/arm COMPONENT runtime OPTIONAL)
   endif()
-  # Which commit it is made of is asked when it is made.
+  # The commit is determined when the installation is made.
   install(CODE "execute_process(COMMAND git -C \"${PROJECT_SOURCE_DIR}\" --no-optional-locks -c safe.directory=* describe --always --dirty --tags
       OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     if(NOT commit)
@@ -73,7 +73,7 @@ function(openwip_install_tree)
 exec \"$(dirname -- \"$(readlink -f -- \"$0\")\")/../${OPENWIP_SHARE}/openwip\"${arguments} \"$@\"
 ")
   endforeach()
-  if(NOT DEFINED SKBUILD)   # pip makes one of its own (pyproject.toml)
+  if(NOT DEFINED SKBUILD)   # pip makes a command of its own (pyproject.toml)
     install(PROGRAMS ${PROJECT_BINARY_DIR}/installed/openwip DESTINATION bin COMPONENT runtime)
   endif()
   if(TARGET openwip-monitor)

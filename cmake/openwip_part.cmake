@@ -13,7 +13,7 @@ function(openwip_part name)
   set_property(GLOBAL APPEND PROPERTY OPENWIP_PARTS ${name})
 endfunction()
 
-# For ./openwip, one a line: the names of the parts of this configuration, and what was left out and why.
+# Files for ./openwip: the names of the parts of this configuration, one a line; and the parts left out, each with the reason.
 function(openwip_write_parts)
   foreach(pair PARTS:openwip-parts NOT_BUILT:openwip-left-out)
     string(REPLACE ":" ";" pair ${pair})

@@ -15,7 +15,8 @@ else()
   set(OPENWIP_FAMILY other)
 endif()
 
-# openwip_march(CHOICE OUT): the name for -march that the choice means here. A choice that is none here is an error that says what is.
+# openwip_march(CHOICE OUT): sets OUT to the value of -march for the choice on this processor. An invalid choice is an error that names
+# the valid ones.
 function(openwip_march choice out)
   set(march "${choice}")
   if(march STREQUAL portable)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# ./openwip test runs one more test at a time than there are cores. One that depends on the wall clock, on other processes or on a cell
-# has the machine, which leaves half of it idle in the mean: that is for those that are arithmetic (the same result however slowly they run), at the
-# lowest priority, beside which a cell stays valid. Those that have the machine come first (COST): they take longest, one after the other, or,
-# where a cell may be slow, two at a time (openwip_has_half).
+# ./openwip test runs one more test at a time than there are cores. A test that depends on the wall clock, on other processes or on a cell
+# runs without others of its kind. That leaves half of the machine idle in the mean, in which tests run that are arithmetic only (the same
+# result however slowly they run); they have the lowest priority, so that a cell stays valid beside them. Tests of the first kind start first
+# (COST), since they take longest: one after the other, or, where a cell may be slow, two at a time (openwip_has_half).
 find_program(CHRT chrt)
 set(OPENWIP_LOWEST "")
 if(CHRT)
-  execute_process(COMMAND ${CHRT} -i 0 ${CMAKE_COMMAND} -E true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)   # some containers do
+  execute_process(COMMAND ${CHRT} -i 0 ${CMAKE_COMMAND} -E true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)   # some containers refuse it
   if(refused EQUAL 0)
     set(OPENWIP_LOWEST ${CHRT} -i 0)
   endif()
@@ -15,14 +15,14 @@ set(OPENWIP_MACHINE half_1 half_2)
 # Its property NAME: the Python test NAME has the lowest priority (openwip_runs_beside).
 add_custom_target(openwip_lowest)
 
-# How long one may take that has what others leave: an emulator computes every instruction of another processor in software.
+# Time limit of a test at the lowest priority, in seconds: in a cross build an emulator computes every instruction in software.
 set(OPENWIP_LOWEST_TIMEOUT 900)
 if(CMAKE_CROSSCOMPILING_EMULATOR)
   set(OPENWIP_LOWEST_TIMEOUT 14400)
 endif()
 
-# openwip_beside_test(NAME COMMAND...): of arithmetic. A program of a cross build runs in the emulator, which CMake itself puts before the name of a
-# target alone, and there is another command before it here.
+# openwip_beside_test(NAME COMMAND...): a test that is arithmetic only. A program of a cross build runs in the emulator; CMake puts the emulator
+# only before a target that comes first in a command, and here chrt comes first.
 function(openwip_beside_test name)
   set(command ${ARGN})
   list(GET command 0 program)
@@ -71,7 +71,7 @@ function(openwip_sanitised program)
   set_property(GLOBAL APPEND PROPERTY OPENWIP_SANITISED ${program})
 endfunction()
 
-# openwip_test_runs_python(NAME...): what they start is the system's Python with the built modules.
+# openwip_test_runs_python(NAME...): the tests start the system's Python with the built modules.
 function(openwip_test_runs_python)
   set_property(TEST ${ARGN} APPEND PROPERTY ENVIRONMENT
     "PYTHONPATH=${PROJECT_BINARY_DIR}/python:${PROJECT_SOURCE_DIR}/host/cli" "OPENWIP_PYTHON=${PYTHON_EXECUTABLE}"
@@ -100,8 +100,8 @@ function(openwip_runs_beside)
   endforeach()
 endfunction()
 
-# openwip_has_half(NAME...): Python tests of this folder that wait for conditions of cells whose pace and verdict they do not judge. Each has
-# the half that the one before it has not.
+# openwip_has_half(NAME...): Python tests of this folder that wait for conditions of cells and do not evaluate their pace or verdict. They use
+# half of the machine each, alternately.
 function(openwip_has_half)
   foreach(name ${ARGN})
     get_property(before GLOBAL PROPERTY OPENWIP_HALF)
@@ -110,13 +110,13 @@ function(openwip_has_half)
       set(half half_2)
     endif()
     set_property(GLOBAL PROPERTY OPENWIP_HALF ${half})
-    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK ${half} COST 2)     # before those that have both
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK ${half} COST 2)     # these start before the tests that need both halves
   endforeach()
 endfunction()
 
 # openwip_skipped_test(NAME WHY): stands for a test whose subject is not part of this build, and shows as skipped.
 function(openwip_skipped_test name why)
-  if(OPENWIP_CORE)   # it is a test of another part
+  if(OPENWIP_CORE)   # the core build does not list tests of other parts
     return()
   endif()
   add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: ${why}")

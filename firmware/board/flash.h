@@ -5,7 +5,7 @@
 
 namespace wip::board {
 
-// Two sectors for the settings, of whatever the board has.
+// Returns the two sectors that the board has for the settings.
 attenuator::flash_port& settings_flash();
 
 }  // namespace wip::board

@@ -18,7 +18,7 @@ enum class operation : std::uint32_t {
     read = 0x06,
     seek = 0x0a
 };
-enum class mode : std::uint32_t { update = 3, replace = 7 };  // r+b, w+b
+enum class mode : std::uint32_t { update = 3, replace = 7 };  // modes r+b and w+b of SYS_OPEN
 
 using arguments = std::array<std::uint32_t, 3>;
 std::uint32_t address(const void* p) {

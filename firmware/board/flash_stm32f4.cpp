@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Sectors 1 and 2 of the chip's flash, 16 kB each (RM0390, 3.5). While one is erased the processor
-// stands still for up to 0.5 s, the tick with it: *SAV is refused beside a playback.
+// stalls for up to 0.5 s, the tick with it: *SAV is refused beside a playback.
 #include <algorithm>
 #include <cstdint>
 
@@ -29,7 +29,7 @@ public:
         auto* to = reinterpret_cast<volatile std::uint8_t*>(
             base + static_cast<std::uintptr_t>(sector) * size + offset);
         unlock();
-        flash.cr = program;  // a byte at a time: any supply voltage
+        flash.cr = program;  // writes single bytes, which any supply voltage allows
         for (std::size_t k = 0; k < from.size(); ++k) {
             to[k] = from[k];
             wait();
@@ -56,7 +56,7 @@ private:
         }
         flash.sr = errors;
     }
-    // The data cache may have what was there before.
+    // Ends an operation, and flushes the data cache, which may hold the old content.
     static bool done() {
         const bool good = (flash.sr & errors) == 0;
         flash.cr = lock;

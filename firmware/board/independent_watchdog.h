@@ -4,7 +4,7 @@
 // reset. After one the firmware begins anew, and the controller takes every chip to its maximum
 // (instrument.cpp).
 //
-// Its time is longer than the processor may stand still for an erased sector of flash (0.8 s at
+// Its time is longer than the processor may stall for an erased sector of flash (0.8 s at
 // most, flash_stm32f4.cpp) however fast the oscillator is, and how slow it is bounds how long a
 // locked core holds the last levels.
 #pragma once

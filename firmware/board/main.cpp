@@ -56,18 +56,20 @@ class tick_clock final : public board_port {
 public:
     std::string_view serial_number() const override { return hw::serial_number(); }
     std::uint32_t ticks() const override { return ticks_.load(std::memory_order_relaxed); }
-    // The ticks that have come to their end.
+    // Number of ticks that are complete.
     std::uint32_t done() const { return done_.load(std::memory_order_relaxed); }
     bool after_fault() const override { return after_fault_; }
     void begin_after_fault(bool it_is) { after_fault_ = it_is; }
     std::uint32_t missed_ticks() const override { return missed_.load(std::memory_order_relaxed); }
     tick_figures take_figures() override {
-        constexpr auto ns = [](std::uint32_t cycles) { return cycles * 125u / 21u; };  // 168 MHz
+        // converts cycles at 168 MHz
+        constexpr auto ns = [](std::uint32_t cycles) { return cycles * 125u / 21u; };
         static_assert(hw::core_hz == 168'000'000);
         return {ns(latency_.exchange(0, std::memory_order_relaxed)),
                 ns(duration_.exchange(0, std::memory_order_relaxed))};
     }
-    // Ticks since the one before; a tick that comes half of one late is still its own.
+    // Returns the ticks since the last one; a tick that comes up to half a tick late counts as its
+    // own.
     std::uint32_t on_tick(std::uint32_t now_us) {
         const std::uint32_t passed = begun_ ? (now_us - last_us_ + 500u) / 1000u : 1u;
         last_us_ = begun_ ? last_us_ + passed * 1000u : now_us;
@@ -112,7 +114,7 @@ void start_interrupts() {
     };
     enable(hw::serial_irq, 0x00);
     enable(hw::trigger_irq, 0x20);
-    hw::scb.shpr[2] = 0x10u << 24;  // the tick
+    hw::scb.shpr[2] = 0x10u << 24;  // priority of the tick's interrupt
 }
 
 void start_serial() {

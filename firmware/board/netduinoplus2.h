@@ -11,7 +11,7 @@
 namespace wip::board {
 
 inline constexpr std::uint32_t core_hz = 168'000'000;
-inline constexpr std::uint32_t timer_hz = 1'000'000'000;  // of QEMU's stm32f2xx-timer
+inline constexpr std::uint32_t timer_hz = 1'000'000'000;  // clock of QEMU's stm32f2xx-timer
 inline constexpr std::uint32_t serial_clock_hz = 84'000'000;
 inline auto& serial = usart1;
 inline constexpr int serial_irq = 37, trigger_irq = 23;

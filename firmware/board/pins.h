@@ -13,20 +13,21 @@ namespace wip::board {
 inline constexpr std::uint32_t trigger_in = 1u << 8, trigger_out = 1u << 9;
 
 inline void start_pins() {
-    rcc.ahb1enr = rcc.ahb1enr | 7u;                             // A, B, C
-    rcc.apb2enr = rcc.apb2enr | 1u << 12 | 1u << 14 | 1u << 4;  // SPI1, SYSCFG, USART1
-    rcc.apb1enr = rcc.apb1enr | 1u << 0 | 1u << 17;             // TIM2, USART2
+    rcc.ahb1enr = rcc.ahb1enr | 7u;                             // clocks of ports A, B, C
+    rcc.apb2enr = rcc.apb2enr | 1u << 12 | 1u << 14 | 1u << 4;  // clocks of SPI1, SYSCFG, USART1
+    rcc.apb1enr = rcc.apb1enr | 1u << 0 | 1u << 17;             // clocks of TIM2, USART2
     constexpr std::uint32_t alternate = 2, output = 1;
     const auto mode = [](gpio_registers& g, unsigned pin, std::uint32_t m) {
         g.moder = (g.moder & ~(3u << 2 * pin)) | m << 2 * pin;
         g.ospeedr = (g.ospeedr & ~(3u << 2 * pin)) | 2u << 2 * pin;
     };
-    gpio_c.bsrr = 0xffu << 16;  // no latch is open while the first word goes out
+    gpio_c.bsrr = 0xffu << 16;  // all latches are closed while the first word goes out
     for (unsigned pin = 0; pin < 8; ++pin) mode(gpio_c, pin, output);
     mode(gpio_b, 0, output);
     mode(gpio_b, 1, output);
     mode(gpio_b, 9, output);
-    gpio_b.pupdr = gpio_b.pupdr | 2u << 2 * 8;  // an open input is quiet
+    // pulls the input down, so that an open one gives no edges
+    gpio_b.pupdr = gpio_b.pupdr | 2u << 2 * 8;
     gpio_a.afrl =
         (gpio_a.afrl & ~0xf0f0ff00u) | 0x50507700u;  // PA2, PA3: 7 (USART2); PA5, PA7: 5 (SPI1)
     for (const unsigned pin : {2u, 3u, 5u, 7u}) mode(gpio_a, pin, alternate);
@@ -36,12 +37,12 @@ inline void start_pins() {
                             software_select = 3u << 8, by_16 = 3u << 3;
     spi1.cr1 = master | by_16 | lsb_first | software_select;
     spi1.cr1 = spi1.cr1 | enable;
-    syscfg.exticr[2] = (syscfg.exticr[2] & ~0xfu) | 1u;  // line 8 is PB8
+    syscfg.exticr[2] = (syscfg.exticr[2] & ~0xfu) | 1u;  // PB8 is connected to line 8
     exti.rtsr = exti.rtsr | trigger_in;
     exti.imr = exti.imr | trigger_in;
 }
 
-// Puts everything that a tick has for the chips and pins: at most eight words, 32 us.
+// Puts a tick's words and levels to the chips and pins: at most eight words, 32 us.
 inline void put(const wip::attenuator::tick_output& out) {
     for (unsigned chip = 0; chip < attenuator::nof_chips; ++chip) {
         if ((out.chips >> chip & 1) == 0) continue;
@@ -50,7 +51,7 @@ inline void put(const wip::attenuator::tick_output& out) {
         while ((spi1.sr & transmit_empty) == 0 || (spi1.sr & busy) != 0) {
         }
         gpio_c.bsrr = 1u << chip;
-        for (int k = 0; k < 4; ++k) asm volatile("nop");  // 30 ns at least
+        for (int k = 0; k < 4; ++k) asm volatile("nop");  // the pulse has to last 30 ns at least
         gpio_c.bsrr = 1u << (chip + 16);
     }
     if (out.set_switch) {

@@ -46,8 +46,8 @@ void reset_handler() {
 }
 }
 
-// string_view::substr beyond its end; there are no exceptions, and no library of C++ that would
-// have it.
+// Called by string_view::substr beyond its end; there are no exceptions, and no C++ library that
+// would define it.
 namespace std {
 [[noreturn]] void __throw_out_of_range_fmt(const char*, ...) { abort(); }
 }  // namespace std

@@ -17,8 +17,8 @@ struct quarter_db {
     friend constexpr auto operator<=>(quarter_db, quarter_db) = default;
 };
 
-inline constexpr quarter_db max_of_chip{127};
-inline constexpr quarter_db max_in_series{254};
+inline constexpr quarter_db max_of_chip{127};    // 31.75 dB
+inline constexpr quarter_db max_in_series{254};  // 63.5 dB, two chips
 
 // The eight bits of the chip's shift register: D0 is 0.25 dB, D6 16 dB, D7 stays 0. They go out
 // with D0 first.

@@ -9,18 +9,18 @@ namespace wip::attenuator {
 
 // Durations of the tick's interrupt since power-on or the last query, in ns.
 struct tick_figures {
-    std::uint32_t worst_latency = 0;   // from the timer's event to the first instruction
-    std::uint32_t worst_duration = 0;  // from there to the last one
+    std::uint32_t worst_latency = 0;   // ns from the timer's event to the first instruction
+    std::uint32_t worst_duration = 0;  // ns from the first to the last instruction
 };
 
 class board_port {
 public:
     virtual std::string_view serial_number() const = 0;
-    virtual std::uint32_t ticks() const = 0;  // since power-on
+    virtual std::uint32_t ticks() const = 0;  // ticks since power-on
     virtual std::uint32_t missed_ticks()
-        const = 0;  // of them, those without an interrupt of their own
+        const = 0;  // of these, ticks without an interrupt of their own
     virtual tick_figures take_figures() = 0;
-    // This start is the end of a fault: the watchdog or a fault's handler has reset the chip.
+    // Whether this start followed a fault: the watchdog or a fault handler has reset the chip.
     virtual bool after_fault() const = 0;
 
 protected:

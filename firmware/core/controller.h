@@ -15,7 +15,7 @@ namespace wip::attenuator {
 
 class controller {
 public:
-    // A frame that has begun and does not go on for so long is over.
+    // A frame that pauses for so many ticks is dropped.
     static constexpr std::uint32_t frame_timeout_ticks = 500;
 
     controller(playback& player, flash_port& flash, board_port& board)

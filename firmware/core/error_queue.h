@@ -65,7 +65,7 @@ constexpr std::uint8_t esr_bit_of(scpi_error error) {
 
 class error_queue {
 public:
-    static constexpr std::size_t capacity = 16;
+    static constexpr std::size_t capacity = 16;  // errors
 
     // False: there was no room for it.
     bool push(scpi_error error) {

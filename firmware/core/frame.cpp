@@ -11,7 +11,7 @@ std::size_t write_frame(std::span<const std::uint8_t> message,
     std::size_t at = 0, code_at = 1;
     std::uint8_t code = 1;
     frame[at++] = 0;
-    ++at;  // of the first code
+    ++at;  // the place of the first code byte
     const auto put = [&](std::uint8_t byte) {
         if (code == 0xff) {  // 254 bytes without a zero
             frame[code_at] = code;
@@ -50,7 +50,7 @@ frame_reader::taken frame_reader::on_byte(std::uint8_t byte) {
         size_ = 0;
         return taken::part;
     }
-    if (size_ == 0) return taken::part;  // begun once more
+    if (size_ == 0) return taken::part;  // a further 0x00 begins the frame again
     inside_ = false;
     const auto message = too_long_ ? std::nullopt : unstuff();
     size_ = 0;

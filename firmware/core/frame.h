@@ -23,7 +23,7 @@ inline constexpr std::size_t max_cobs_bytes =
     max_message_bytes + crc_bytes + (max_message_bytes + crc_bytes) / 254 + 1;
 inline constexpr std::size_t max_frame_bytes = max_cobs_bytes + 2;
 
-// Bytes written to `frame`, or 0 of a message that is too long.
+// Writes a frame and returns its number of bytes; 0: the message is too long.
 std::size_t write_frame(std::span<const std::uint8_t> message,
                         std::span<std::uint8_t, max_frame_bytes> frame);
 
@@ -31,9 +31,9 @@ class frame_reader {
 public:
     enum class taken : std::uint8_t {
         text,     // the byte is not of a frame
-        part,     // of a frame that goes on
-        message,  // the frame is over: message()
-        damaged,  // the frame is over, and is none
+        part,     // the byte belongs to a frame that is not complete yet
+        message,  // the frame is complete: see message()
+        damaged,  // the frame is complete, but its CRC or coding is wrong
     };
     taken on_byte(std::uint8_t byte);
     // Drops a frame that has begun, after a silence so long that it will not go on.

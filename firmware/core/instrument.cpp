@@ -5,7 +5,7 @@ namespace wip::attenuator {
 
 namespace {
 
-constexpr std::uint32_t max_period_ticks = 10'000;
+constexpr std::uint32_t max_period_ticks = 10'000;  // 10 s at a tick of 1 ms
 
 }  // namespace
 
@@ -58,7 +58,7 @@ scpi_error instrument::set_series(channel_index c, bool series) {
     const auto mask =
         static_cast<std::uint8_t>(series ? settings_.series | bit : settings_.series & ~bit);
     if (mask == settings_.series) return refused_while_active();
-    // The wiring changes: what a channel was set to means nothing any more.
+    // With another wiring the levels of the channels have no meaning any more.
     if (!player_.set_layout(chip_layout(mask))) return scpi_error::settings_conflict;
     settings_.series = mask;
     return scpi_error::none;
@@ -111,7 +111,7 @@ scpi_error instrument::open(std::uint32_t channels, std::uint32_t period_ticks,
     return scpi_error::none;
 }
 
-// The flash stands still while it erases, and the tick with it: not beside a playback.
+// The processor stalls while the flash erases, and the tick with it: refused during a playback.
 scpi_error instrument::save() {
     if (player_.active()) return scpi_error::settings_conflict;
     settings_.levels = player_.levels();
@@ -127,7 +127,7 @@ scpi_error instrument::recall() {
     return scpi_error::none;
 }
 
-// A playback that runs is stopped by the next tick; what the chips get of *RST comes after it.
+// The next tick stops a running playback; the levels of *RST go to the chips after that.
 void instrument::reset() {
     wants_completion_ = false;
     settings_ = settings::reset(player_.layout());
@@ -148,7 +148,7 @@ void instrument::poll() {
     const play_state state = player_.state();
     const std::uint32_t underflows = player_.underflows();
     if (underflows == 0) underflow_reported_ = false;
-    // One entry for steps that were lacking in a row.
+    // Consecutive missing steps make one entry.
     if (underflows != underflows_) {
         if (!underflow_reported_) error(scpi_error::underflow);
         underflow_reported_ = true;

@@ -65,7 +65,7 @@ public:
     scpi_error next_error() { return errors_.pop(); }
     std::size_t nof_errors() const { return errors_.size(); }
 
-    // Each is none, or why it was not done; an error that is returned is not in the queue yet.
+    // Each returns `none`, or the error; a returned error is not in the queue yet.
     scpi_error set_level(channel_index c, quarter_db level);
     scpi_error set_all(quarter_db level);
     scpi_error set_series(channel_index c, bool series);

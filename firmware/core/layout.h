@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which of the eight chips make which channel. Channel n begins with chip n; where chips n and n+1
-// (n odd) are wired in series, channel n is both, and there is no channel n+1.
+// Maps the eight chips to channels. Channel n begins with chip n; where chips n and n+1 (n odd) are
+// wired in series, channel n is both, and there is no channel n+1.
 #pragma once
 
 #include <array>

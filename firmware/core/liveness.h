@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Whether the board's watchdog may be fed: only while both halves of the firmware make progress. A
 // turn of the main loop asks, so that it runs; and the tick has to have brought all that it had to
-// the chips since the last time, so that it runs, too. If either stands still the watchdog is not
+// the chips since the last time, so that it runs, too. If either stalls, the watchdog is not
 // fed.
 #pragma once
 

@@ -15,7 +15,7 @@ namespace wip::attenuator {
 
 class output_buffer {
 public:
-    static constexpr std::size_t capacity = 1024;
+    static constexpr std::size_t capacity = 1024;  // characters
 
     void text(std::string_view t) {
         const std::size_t n = std::min(t.size(), capacity - size_);

@@ -48,8 +48,8 @@ playback::accepted playback::accept(std::uint32_t first, std::span<const std::ui
     for (std::uint32_t s = known; s < steps; ++s)
         ring_.push(levels.subspan(std::size_t{s} * columns, columns));
     if (last && !ring_.ended()) {
-        // An end in the middle of what is there is a mistake of the host's, not the end of its
-        // table.
+        // An end before steps that were received already is a mistake of the host, not the end of
+        // its table.
         if (first + steps != ring_.received()) return accepted::gap;
         ring_.end_here();
     }
@@ -130,10 +130,10 @@ void playback::play(std::uint32_t passed, tick_output& out) noexcept {
     due_ += std::min(elapsed_ / plan_.period_ticks, no_end - due_);
     elapsed_ %= plan_.period_ticks;
     const std::uint32_t due = due_, next = ring_.played();
-    if (due < next) return;  // the step before lasts
+    if (due < next) return;  // the previous step still lasts
     const std::uint32_t end = ring_.end();
     if (due >= end) {
-        // Ticks that were missed have left the last steps out, but not what is held after them.
+        // Missed ticks skip the last steps, but not the levels that are held after them.
         if (next < end && end > 0 && !ring_.at(end - 1).empty()) {
             put_step(end - 1);
             dirty_.fetch_or(dirty_chips, std::memory_order_relaxed);

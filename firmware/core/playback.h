@@ -33,7 +33,7 @@ enum class trigger_source : std::uint8_t { immediate, external, bus };
 enum class fallback : std::uint8_t { hold, maximum };
 
 struct play_plan {
-    std::uint8_t channels = 0;  // bit c: channel c is a column
+    std::uint8_t channels = 0;  // bit c: channel c has a column in the table
     std::uint16_t period_ticks = 1;
     trigger_source trigger = trigger_source::immediate;
     fallback on_underflow = fallback::hold, on_silence = fallback::maximum;
@@ -48,7 +48,7 @@ struct tick_output {
     std::uint8_t switch_position = 0;
     bool set_switch = false;
     bool trigger_pulse = false,
-         end_pulse = false;  // the trigger output: up, down in the tick after it
+         end_pulse = false;  // trigger output: high in this tick, low in the next one
     // Step whose words they are; meaningful with `is_step`.
     bool is_step = false;
     std::uint32_t step = 0;
@@ -64,7 +64,7 @@ public:
     bool active() const { return active_.load(std::memory_order_acquire); }
     play_state state() const { return state_.load(std::memory_order_acquire); }
     chip_layout layout() const { return chip_layout(series_.load(std::memory_order_relaxed)); }
-    const play_plan& plan() const { return plan_; }  // of the last one that was begun
+    const play_plan& plan() const { return plan_; }  // plan of the playback that was begun last
     const step_ring& ring() const { return ring_; }
     std::uint32_t underflows() const { return underflows_.load(std::memory_order_relaxed); }
     // Whether the step that was due last had not been received.
@@ -77,7 +77,7 @@ public:
     channel_levels levels() const;
     int switch_position() const { return switch_position_; }
 
-    // False while a playback is active; so do the setters.
+    // Returns false while a playback is active, as do the setters.
     bool begin(const play_plan& plan);
     accepted accept(std::uint32_t first, std::span<const std::uint8_t> levels, bool last);
     void stop();
@@ -93,6 +93,7 @@ public:
     tick_output tick(std::uint32_t passed = 1) noexcept;
 
 private:
+    // bits of outputs that have to be written
     static constexpr std::uint32_t dirty_switch = 1u << 8, dirty_chips = 0xff;
 
     void end_with(play_state state) noexcept;
@@ -109,9 +110,10 @@ private:
     std::atomic<play_state> state_{play_state::idle};
     std::atomic<std::uint8_t> switch_position_{1};
     std::atomic<std::uint8_t> series_{0};
-    play_plan plan_;  // written by the main loop while nothing is active
+    play_plan plan_;  // the main loop writes it while no playback is active
     // The tick's.
-    std::uint32_t due_ = 0, elapsed_ = 0, quiet_ = 0;  // step due, ticks of it; the host's silence
+    // step that is due, its elapsed ticks; ticks of the host's silence
+    std::uint32_t due_ = 0, elapsed_ = 0, quiet_ = 0;
     bool pulse_ = false;
 };
 

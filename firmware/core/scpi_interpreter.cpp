@@ -54,7 +54,7 @@ void scpi_interpreter::on_byte(char c) {
             incoming_[size_++] = c;
         return;
     }
-    // A line that waits is whole; the one after it is lost.
+    // A complete line waits to be executed, so further characters are lost.
     if (too_long_ || complete_) {
         drop_line();
         return instrument_.error(scpi_error::input_overrun);
@@ -203,7 +203,7 @@ std::optional<std::int64_t> scpi_interpreter::number(const parameter& p, std::st
         return std::nullopt;
     }
     if (is_form_of(p.suffix, unit)) return p.thousandths;
-    // Milli before it, where the unit has that.
+    // The prefix "milli", for units that have it.
     if (unit_thousandths == 1 && upper(p.suffix.front()) == 'M' &&
         is_form_of(p.suffix.substr(1), unit))
         return p.thousandths / 1000;

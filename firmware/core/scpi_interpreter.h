@@ -19,7 +19,7 @@ namespace wip::attenuator {
 
 class scpi_interpreter {
 public:
-    static constexpr std::size_t max_line = 256;
+    static constexpr std::size_t max_line = 256;  // characters
 
     scpi_interpreter(instrument& i, output_buffer& out) : instrument_(i), out_(out) {}
     // Takes a character of text; a complete line is executed at once.
@@ -29,11 +29,11 @@ public:
         if (!complete_) size_ = 0;
         too_long_ = false;
     }
-    // Goes on with what has waited. Once after every turn of the main loop.
+    // Continues a line that waited. Call once after every turn of the main loop.
     void poll();
 
 private:
-    static constexpr std::size_t max_header = 128;
+    static constexpr std::size_t max_header = 128;  // characters
     static constexpr int max_parameters = 8;
     struct arguments {
         std::array<parameter, max_parameters> at;
@@ -43,7 +43,7 @@ private:
     struct command {
         std::string_view pattern;
         handler set = nullptr;
-        int fewest = 0, most = 0;  // parameters of set
+        int fewest = 0, most = 0;  // numbers of parameters of the command form
         handler query = nullptr;
         int most_of_query = 0;
     };
@@ -56,7 +56,7 @@ private:
     std::string_view complete_header(std::string_view header);
     bool read_arguments(std::string_view text, int most, arguments& args);
     void fail(scpi_error e);
-    void answer();  // before each answer
+    void answer();  // called before each answer
     void answer_number(std::int64_t n);
     void answer_word(std::string_view w);
 
@@ -97,7 +97,7 @@ private:
     std::array<char, max_line> incoming_{}, line_{};
     std::size_t size_ = 0;
     bool complete_ = false, too_long_ = false;
-    std::string_view left_;  // of line_
+    std::string_view left_;  // the rest of line_
     bool running_ = false, answered_ = false;
     wait wait_ = wait::nothing;
     // The nodes that a header without a leading colon goes on from, and the header that comes of

@@ -24,7 +24,7 @@ bool is_form_of(std::string_view word, std::string_view pattern) {
 
 namespace {
 
-constexpr int largest_suffix = 1000;
+constexpr int largest_suffix = 1000;  // of a header, such as OUTPut8
 
 // One node of a header against one of a pattern.
 header_match match_node(std::string_view word, std::string_view pattern) {
@@ -50,7 +50,7 @@ header_match match_node(std::string_view word, std::string_view pattern) {
 
 header_match match_header(std::string_view header, std::string_view pattern) {
     header_match all;
-    bool more = true;  // of the header
+    bool more = true;  // whether the header has further nodes
     while (!pattern.empty()) {
         const bool optional = pattern.front() == '[';
         if (optional) pattern.remove_prefix(1);
@@ -98,7 +98,7 @@ read_parameter read_number(std::string_view text) {
     };
     const bool negative = sign();
     std::int64_t digits = 0;
-    int exponent = 3;  // thousandths
+    int exponent = 3;  // decimal exponent of `digits`, which counts thousandths
     std::size_t nof_digits = 0;
     bool fraction = false;
     for (; is_digit(peek()) || (peek() == '.' && !fraction); ++at) {

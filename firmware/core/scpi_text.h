@@ -27,7 +27,7 @@ bool is_form_of(std::string_view word, std::string_view pattern);
 
 struct header_match {
     bool matches = false;
-    int suffix = 1;  // of the node with #; more than 999 is 1000
+    int suffix = 1;  // number behind the node with #; numbers above 999 become 1000
 };
 // `header` without the question mark.
 header_match match_header(std::string_view header, std::string_view pattern);
@@ -36,13 +36,13 @@ header_match match_header(std::string_view header, std::string_view pattern);
 struct parameter {
     enum class kind : std::uint8_t { number, word, string } is = kind::word;
     std::int64_t thousandths = 0;
-    std::string_view suffix;  // of a number
-    std::string_view text;    // of a word or a string
+    std::string_view suffix;  // unit behind a number
+    std::string_view text;    // text of a word or a string
 };
 struct read_parameter {
     scpi_error error = scpi_error::none;
     parameter value;
-    std::string_view rest;  // behind it, blanks taken away
+    std::string_view rest;  // text behind the parameter, without leading blanks
 };
 read_parameter next_parameter(std::string_view text);
 

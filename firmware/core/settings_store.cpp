@@ -11,7 +11,7 @@ namespace wip::attenuator {
 namespace {
 
 using record = std::array<std::uint8_t, settings_store::record_bytes>;
-constexpr std::array<std::uint8_t, 4> magic{'O', 'W', 'A', '1'};  // 1: these fields
+constexpr std::array<std::uint8_t, 4> magic{'O', 'W', 'A', '1'};  // version 1 has these fields
 constexpr std::size_t number_at = 4, fields_at = 8, crc_at = settings_store::record_bytes - 4;
 
 std::uint32_t get32(const record& r, std::size_t at) {

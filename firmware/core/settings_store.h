@@ -15,7 +15,7 @@
 namespace wip::attenuator {
 
 struct settings {
-    std::uint8_t series = 0;  // chip_layout
+    std::uint8_t series = 0;  // wiring, as of chip_layout
     channel_levels levels = chip_layout{}.all_at_max();
     std::uint8_t switch_position = 1;
     bool trigger_out = true;
@@ -32,7 +32,8 @@ struct settings {
     friend bool operator==(const settings&, const settings&) = default;
 };
 
-// Flash as it is: erased bytes are 0xff, a write only clears bits, an erase takes a whole sector.
+// The properties of flash: erased bytes are 0xff, a write can only clear bits, an erase takes a
+// whole sector.
 class flash_port {
 public:
     static constexpr int nof_sectors = 2;
@@ -52,9 +53,10 @@ public:
     explicit settings_store(flash_port& flash) : flash_(flash) {}
     // The settings that were saved last; nothing if there are none.
     std::optional<settings> load();
-    // False: the flash could not be written; what was saved before is still there.
+    // Returns false if the flash could not be written; the settings that were saved before are then
+    // still there.
     bool save(const settings& s);
-    // Reads back what is there.
+    // Whether both sectors of the flash can be read.
     bool check();
 
 private:

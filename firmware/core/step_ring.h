@@ -40,7 +40,7 @@ public:
         const std::uint32_t written = received(), read = played();
         return written > read ? capacity_ - (written - read) : capacity_;
     }
-    // A step more; there has to be room.
+    // Adds a step; there has to be room for it.
     void push(std::span<const std::uint8_t> levels) {
         const std::uint32_t step = received();
         if (step < played())
@@ -55,7 +55,7 @@ public:
     // The reader.
     std::uint32_t played() const { return played_.load(std::memory_order_acquire); }
     std::uint32_t end() const { return end_.load(std::memory_order_acquire); }
-    // Empty: it has not come.
+    // The levels of a step; empty: it has not been received.
     std::span<const std::uint8_t> at(std::uint32_t step) const {
         if (step >= received_.load(std::memory_order_acquire)) return {};
         return {place(step), columns_};

@@ -18,7 +18,7 @@ import recording
 import usrp
 from tree import SLOT_SAMPLES
 
-CHANNEL_BUFFER = 3 * SLOT_SAMPLES  # as the transmitter's
+CHANNEL_BUFFER = 3 * SLOT_SAMPLES  # samples, the same as for the transmitter
 
 
 def channel(text: str) -> dict[str, Any]:

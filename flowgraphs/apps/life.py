@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from recording import Recording
 
 
-TICK_S = 0.1  # of the watch over the flowgraph; nothing of the radio waits for it
-STOP_LIMIT_S = 0.6  # then the process ends even if a thread hangs in a driver
+TICK_S = 0.1  # seconds between looks at the flowgraph; the radio does not wait for them
+STOP_LIMIT_S = 0.6  # seconds after which the process ends even if a thread hangs in a driver
 
 
 def follow_parent() -> None:
@@ -85,7 +85,7 @@ class Watch:
         say(text)
         self._stop()
         sys.stdout.flush()
-        os._exit(code)  # a driver's thread that hangs must not keep the process
+        os._exit(code)  # ends the process even if a thread of a driver hangs
 
     def _on_signal(self, _number: int, _frame: Any) -> None:
         if self.signalled is None:
@@ -142,5 +142,6 @@ def quiet() -> None:
     """No lines of GNU Radio's own about threads that end because the medium did: Watch says it."""
     from gnuradio import gr
 
-    if hasattr(gr.logging(), "set_default_level"):  # not in 3.10.1 (Ubuntu 22.04)
+    # GNU Radio 3.10.1 (Ubuntu 22.04) does not have it
+    if hasattr(gr.logging(), "set_default_level"):
         gr.logging().set_default_level(gr.log_levels.off)

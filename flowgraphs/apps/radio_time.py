@@ -19,7 +19,7 @@ AGAIN_S = 0.02
 # A receiver reports the second of an edge some time behind it, so it is read in the middle of the
 # second.
 MID_SECOND_S = 0.5
-GPS_TRIES = 5
+GPS_TRIES = 5  # attempts to read a GPS time that belongs to the second just begun
 HINTS = {
     (
         "ref_locked",
@@ -86,9 +86,9 @@ def wait_for_lo(radio: Any, **clock: Any) -> None:
 
 
 def next_second(radio: Any, time_source: str, **clock: Any) -> int | None:
-    """Waits for an edge of the second; then sets the time that the device has at the next one: of
-    the GPSDO, or of this computer. Without a common edge (internal) the device's time stays as it
-    is: nothing needs it."""
+    """Waits for an edge of the second and returns the time in seconds that the device is to have at
+    the next one, from the GPSDO or from this computer. None: without a common edge (internal) the
+    device keeps its time, which nothing depends on."""
     if time_source == "internal":
         return None
     last = radio.get_time_last_pps(0).get_real_secs()

@@ -26,11 +26,11 @@ from typing import Any
 from program import bad_input
 from tree import SAMPLE_RATE, SLOT_SAMPLES, NewFiles
 
-VERSION = "1.2.0"  # of SigMF
-EXTENSION_VERSION = "1.1.0"  # of host/cli/openwip_cli/iq/sigmf-openwip.schema.json
+VERSION = "1.2.0"  # version of SigMF
+EXTENSION_VERSION = "1.1.0"  # version of host/cli/openwip_cli/iq/sigmf-openwip.schema.json
 DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
-PATIENCE_S = 2.0  # with a client that connects and sends nothing
-LARGEST_QUESTION, MOST_DESCRIPTORS = 1 << 16, 4
+PATIENCE_S = 2.0  # seconds to wait for a client that connects and sends nothing
+LARGEST_QUESTION, MOST_DESCRIPTORS = 1 << 16, 4  # bytes; file descriptors
 
 
 class Recording:
@@ -89,7 +89,7 @@ class Recording:
         """Name of the metadata file."""
         with self.lock:
             facts = self.block.stop_recording()
-            assert self.base is not None  # or the block had refused
+            assert self.base is not None  # otherwise the block would have refused it
             path, self.base = self.base + META, None
             with open(self.meta, "w", encoding="utf-8") as f:
                 json.dump(self.metadata(facts), f, indent=1)
@@ -193,7 +193,7 @@ class Control(threading.Thread):
         self.recording = recording
         self.socket = socket.socket(socket.AF_UNIX)
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)  # of a process that is gone
+            os.unlink(path)  # the socket of a process that has ended
         before = os.umask(0o177)
         try:
             self.socket.bind(path)
@@ -249,7 +249,7 @@ class Control(threading.Thread):
                 int(request.get("end_slot", -1)),
                 descriptors=descriptors,
             )
-            descriptors.clear()  # they are the recording's now
+            descriptors.clear()  # the recording owns the descriptors now
             return {}
         if request["do"] == "status":
             return self.recording.status()

@@ -23,7 +23,7 @@ from tree import SLOT_SAMPLES
 # this long sleep for 250 ms, in which a radio that does not wait overflows. Shorter than
 # life.STOP_LIMIT_S.
 RECEIVE_TIMEOUT_S = 0.4
-BUFFER_SAMPLES = 65536  # what the receiver may be behind before the device's own buffer fills
+BUFFER_SAMPLES = 65536  # samples that the receiver may lag before the device's own buffer fills
 ANY_CELL = -1
 
 # Boards that change their gain when the command arrives, whatever its time (devices.yaml,
@@ -80,7 +80,7 @@ def build(options: argparse.Namespace) -> life.Watch:
     recording = recording_of(receiver, options, "terminal", settings)
 
     def moved(slot: int) -> None:
-        # as the recording will say; the receiver goes by the radio's time
+        # The recording will have this time; the receiver uses the radio's.
         settings["start_slot"] = slot
         if converter is not None:
             converter.set_first(slot * SLOT_SAMPLES)

@@ -14,8 +14,8 @@ from priorities import started_with_priority
 from program import bad_input, say, tell
 from tree import SAMPLE_RATE, radios
 
-EARLY_SAMPLES = 64
-CONVERTER_BUFFER = 32768  # some slots: nothing waits for room
+EARLY_SAMPLES = 64  # of the radio: how much earlier than the cell's first sample a stream starts
+CONVERTER_BUFFER = 32768  # samples: some slots, so that nothing waits for room
 
 
 def open_radio(
@@ -58,8 +58,8 @@ def exact(time_spec: Any) -> fractions.Fraction:
 
 
 def set_start(radio: Any, options: argparse.Namespace) -> Any:
-    """Sets the start of the radio's stream, from now if it is --start-in, so it may be called again
-    while nothing streams. Returns it."""
+    """Sets the start of the radio's stream and returns it. With --start-in it counts from now, so
+    this may be called again while nothing streams."""
     from gnuradio import uhd, wip
 
     if options.start_in is not None:
@@ -75,7 +75,8 @@ def set_start(radio: Any, options: argparse.Namespace) -> Any:
     return at
 
 
-CARRIER_DBFS = -15.0  # nominal_transmit_level (blocks/types/db.h): what all bins in use come to
+# nominal_transmit_level (blocks/types/db.h): power of the carrier when all bins are in use
+CARRIER_DBFS = -15.0
 
 
 def transmit_power(radio: Any, dbm: float) -> None:
@@ -95,8 +96,9 @@ def transmit_power(radio: Any, dbm: float) -> None:
 
 
 def radio_rate(radio: Any) -> tuple[int, int]:
-    """Sets it: (clock, divider) of the rate, the cell's if the radio has it. Otherwise the lowest
-    above that its clock gives divided by an even number, for the sake of its half-band filters."""
+    """Sets the sample rate of the radio and returns it as (clock, divider): the cell's rate if the
+    radio has it, otherwise the lowest one above it. Its divider is even where possible, since the
+    radio then filters with half-band filters."""
     clock = round(radio.get_clock_rate())
     divider = clock // SAMPLE_RATE
     if abs(radio.get_samp_rate() - SAMPLE_RATE) < 1:
@@ -125,7 +127,7 @@ def chain(
     if (clock, divider) == (SAMPLE_RATE, 1):
         top.connect(first, last)
         return None
-    if receive:  # some samples earlier, so that the first of the cell's can be made
+    if receive:  # starts some samples earlier, from which the cell's first sample is interpolated
         options.early_s = fractions.Fraction(EARLY_SAMPLES * divider, clock)
         set_start(radio, options)
         converter = wip.rate_converter(
@@ -143,7 +145,7 @@ def chain(
 
 
 def set_gain(radio: Any, flag: str, gain: float) -> None:
-    """UHD takes the nearest gain that the radio has, without a word."""
+    """Sets the gain; UHD takes the nearest one that the radio has and does not report it."""
     gains = radio.get_gain_range(0)
     if not gains.start() <= gain <= gains.stop():
         bad_input(

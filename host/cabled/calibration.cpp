@@ -21,11 +21,13 @@ using mix::cf32;
 using mix::tick;
 
 constexpr int nof_starts = 20;
-constexpr tick lead = 30720;         // 4 ms: what is sent is on its way so long
-constexpr tick longest = 8192;       // delay that is looked for
-constexpr double heard_from = 0.05;  // of a correlation of 1; noise alone stays below 0.02
-constexpr double tone_frequency = 912e3 / 7.68e6;
+constexpr tick lead = 30720;    // samples from writing a piece to its time at the transmitter: 4 ms
+constexpr tick longest = 8192;  // longest delay that is searched, in samples
+// least correlation (0 to 1) of a burst that was received; noise alone stays below 0.02
+constexpr double heard_from = 0.05;
+constexpr double tone_frequency = 912e3 / 7.68e6;  // cycles per sample
 constexpr std::array levels_dbfs{-10.0, -20.0, -30.0};
+// samples
 constexpr std::size_t long_stretch = std::size_t{1} << 17, short_stretch = 16384, settling = 4096;
 
 std::vector<cf32> burst() {
@@ -45,13 +47,14 @@ void add_tone(std::vector<cf32>& x, double dbfs, std::size_t size) {
             amplitude, 2 * std::numbers::pi * tone_frequency * static_cast<double>(x.size()))));
 }
 
-// One start of both streams: what is received of `sent`, from the time on at which it is sent.
-// Nothing: some of it came to the transmitter too late.
-std::optional<std::vector<cf32>> heard_once(fading_radio& transmitter, fading_radio& receiver,
-                                            std::span<const cf32> sent) {
+// Starts both streams and returns what is received of `sent`, from the time on at which it is sent.
+// Nothing: a part of it came to the transmitter too late.
+std::optional<std::vector<cf32>> received_signal_once(fading_radio& transmitter,
+                                                      fading_radio& receiver,
+                                                      std::span<const cf32> sent) {
     const tick begin = (receiver.now() / slot_samples + 100) * slot_samples;
     const bool one = &transmitter == &receiver;
-    // Silence behind it: the transmitter never runs out of samples.
+    // Silence follows the burst, so that the transmitter never runs out of samples.
     std::vector<cf32> all, piece(1280), whole(sent.begin(), sent.end());
     whole.resize(whole.size() + static_cast<std::size_t>(longest) + 4 * piece.size());
     std::size_t done = 0;
@@ -70,7 +73,7 @@ std::optional<std::vector<cf32>> heard_once(fading_radio& transmitter, fading_ra
         using what = fading_radio::received;
         if (got.what == what::nothing && ++silent > 30)
             throw machine_error("the receiver of the radio delivers no samples");
-        if (got.what == what::samples && got.time < begin) continue;  // of the start before
+        if (got.what == what::samples && got.time < begin) continue;  // samples of the start before
         const tick next = begin + static_cast<tick>(all.size());
         if (got.what == what::lost || (got.what == what::samples && got.time != next))
             throw machine_error("samples were lost after " + std::to_string(all.size()) +
@@ -87,11 +90,12 @@ std::optional<std::vector<cf32>> heard_once(fading_radio& transmitter, fading_ra
     return all;
 }
 
-// A stall of the computer says nothing of the radios: such a start is made again.
-std::vector<cf32> heard(fading_radio& transmitter, fading_radio& receiver,
-                        std::span<const cf32> sent) {
+// A start during which the computer stalled says nothing of the radios, and is repeated.
+std::vector<cf32> received_signal(fading_radio& transmitter, fading_radio& receiver,
+                                  std::span<const cf32> sent) {
     for (int i = 0; i < 5; ++i)
-        if (auto found = heard_once(transmitter, receiver, sent)) return std::move(*found);
+        if (auto found = received_signal_once(transmitter, receiver, sent))
+            return std::move(*found);
     throw machine_error("samples come to the transmitter too late: this computer stalls");
 }
 
@@ -100,15 +104,16 @@ std::optional<tick> delay_of(std::span<const cf32> in, std::span<const cf32> sen
     std::optional<tick> found;
     for (tick at = 0; at < longest; ++at) {
         cf32 sum{};
-        float energy = 0, own = 0;
+        float energy = 0, sent_energy = 0;
         for (std::size_t k = 0; k < sent.size(); ++k) {
             const cf32 v = in[static_cast<std::size_t>(at) + k];
             sum += v * std::conj(sent[k]);
             energy += std::norm(v);
-            own += std::norm(sent[k]);
+            sent_energy += std::norm(sent[k]);
         }
-        const double alike = static_cast<double>(std::norm(sum) / std::max(energy * own, 1e-20F));
-        if (alike > best) best = alike, found = at;
+        const double correlation =
+            static_cast<double>(std::norm(sum) / std::max(energy * sent_energy, 1e-20F));
+        if (correlation > best) best = correlation, found = at;
     }
     return found;
 }
@@ -130,7 +135,7 @@ void measure_levels(nlohmann::json& path, fading_radio& transmitter, fading_radi
         begins.push_back(sent.size());
         add_tone(sent, dbfs, begins.size() == 1 ? long_stretch : short_stretch);
     }
-    const std::vector<cf32> all = heard(transmitter, receiver, sent);
+    const std::vector<cf32> all = received_signal(transmitter, receiver, sent);
     const auto part = [&](std::size_t begin, std::size_t size) {
         return std::span(all).subspan(begin + static_cast<std::size_t>(delay) + settling,
                                       size - 2 * settling);
@@ -160,7 +165,7 @@ nlohmann::json calibrate(const fader_config& config, const std::vector<fading_ra
         auto delays = nlohmann::json::array();
         std::optional<tick> delay;
         for (int i = 0; i < nof_starts; ++i) {
-            delay = delay_of(heard(transmitter, receiver, known), known);
+            delay = delay_of(received_signal(transmitter, receiver, known), known);
             if (!delay) break;
             delays.push_back(*delay);
         }

@@ -10,10 +10,11 @@ namespace {
 
 using mix::tick;
 
-constexpr double look_s = 0.01, longest_s = 2.5;  // two edges at least
-// Wait behind an edge, seconds: by then all devices have it, and the next one is far.
+constexpr double look_s = 0.01, longest_s = 2.5;  // seconds; longest_s holds two edges at least
+// Seconds to wait after an edge: all devices have seen it by then, and the next one is still far.
 constexpr double settled_s = 0.2;
-constexpr tick apart = 77;  // 10 us: of two pulses, beyond the time that reading takes
+// 10 us in samples: two clocks that differ by more have different pulses (reading takes less)
+constexpr tick max_difference = 77;
 
 [[noreturn]] void refuse(const timed_device& d, const std::string& why) {
     throw bad_input(d.name() + ": " + why);
@@ -36,13 +37,13 @@ void wait_for_edge(timed_device& d, const sleep_fn& sleep) {
 void compare(timed_device& first, timed_device& other) {
     const char* mend = "; connect the same 1 PPS and reference to both (time_source, clock_source)";
     tick a = first.time_of_last_edge(), b = other.time_of_last_edge();
-    if (a != b)  // an edge in between
+    if (a != b)  // an edge came between the two readings
         a = first.time_of_last_edge(), b = other.time_of_last_edge();
     if (a != b)
         refuse(other, "its time at the last edge of the second is " + seconds(b) + ", that of " +
                           first.name() + " " + seconds(a) + mend);
     const tick earliest = first.now(), now = other.now(), latest = first.now();
-    if (now < earliest - apart || now > latest + apart)
+    if (now < earliest - max_difference || now > latest + max_difference)
         refuse(other, "its time is " + seconds(now) + " while that of " + first.name() + " is " +
                           seconds(earliest) + " to " + seconds(latest) + mend);
 }

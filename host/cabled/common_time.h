@@ -20,8 +20,9 @@ namespace wip::cabled {
 class timed_device {
 public:
     virtual ~timed_device() = default;
-    virtual std::string name() const = 0;   // with what the user called it
-    virtual bool takes_pulses() const = 0;  // false: its time is common to its like
+    virtual std::string name() const = 0;  // as the user wrote it
+    // false: devices of this kind have a common time by themselves
+    virtual bool takes_pulses() const = 0;
     virtual mix::tick time_of_last_edge() = 0;
     virtual void set_time_at_next_edge(mix::tick time) = 0;
     virtual mix::tick now() = 0;

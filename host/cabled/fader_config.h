@@ -14,7 +14,7 @@ namespace wip::cabled {
 // The radio of a node.
 struct radio_config {
     std::string node;
-    std::string arguments;  // UHD's
+    std::string arguments;  // UHD's device arguments
     std::size_t channel = 0;
     double receive_gain_db = 0, transmit_gain_db = 0;
     std::string clock_source, time_source;
@@ -24,7 +24,7 @@ struct fader_config {
     fader_setup setup;
     std::vector<radio_config> radios;  // one for each node
     std::string name, control, user;
-    std::string record;  // empty: nothing
+    std::string record;  // base name of recordings; empty: none
     double record_seconds = 0;
     double frequency_hz = 0, start_delay_s = 0;
     int priority = 0;

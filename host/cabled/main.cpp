@@ -112,7 +112,7 @@ air::controlled controlled_fader(const fader_config& c, fader& f) {
             [&f](mix::mixer_changes all) { return f.change(std::move(all)); }};
 }
 
-// One line of all that was lost.
+// Describes in one line all that was lost.
 std::string what_was_lost(const fader_status& s) {
     std::ostringstream line;
     line << "sent: " << s.late << " late, " << s.underflows << " underflows, " << s.stalls
@@ -130,7 +130,7 @@ fader_status tell(const fader& f, const fader_status& reported) {
     return now;
 }
 
-// The first border of a slot that far ahead.
+// The first slot boundary that is that far ahead.
 tick beginning(fading_radio& radio, double seconds) {
     const tick soonest = radio.now() + static_cast<tick>(std::ceil(seconds * mix::sample_rate));
     return (soonest / slot_samples + 1) * slot_samples;

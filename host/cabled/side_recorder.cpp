@@ -53,7 +53,8 @@ void side_recorder::finish() {
                                    {"error", f.error},     {"stretches", stretches}};
         try {
             s->facts.write(facts.dump() + "\n");
-        } catch (const machine_error& e) {  // the command misses it, and says so
+        } catch (const machine_error& e) {
+            // the command that started it misses the file and reports that
             std::fprintf(stderr, "wip_fader: %s\n", e.what());
         }
     }

@@ -21,7 +21,7 @@ class side_recorder {
 public:
     // Throws bad_input naming the file that cannot be made.
     explicit side_recorder(const fader_config& config);
-    ~side_recorder();  // finish()
+    ~side_recorder();  // calls finish()
 
     // Records a number of seconds of each side, the input from `begin` on, the output from the
     // fader's delay after that.
@@ -48,7 +48,7 @@ private:
     }
     std::vector<std::unique_ptr<one>> sides_;
     tick length_, delay_, end_ = 0;
-    std::atomic<int> open_{0};  // sides
+    std::atomic<int> open_{0};  // sides that are still recording
 };
 
 }  // namespace wip::cabled

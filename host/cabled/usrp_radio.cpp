@@ -35,10 +35,10 @@ tick to_tick(const uhd::time_spec_t& t) { return t.to_ticks(sample_rate); }
     throw bad_input("nodes." + c.node + ".radio is '" + c.arguments + "': " + why);
 }
 
-void need_channel(const radio_config& c, std::size_t there, const char* what) {
-    if (c.channel >= there)
-        refuse(c, "channel " + std::to_string(c.channel) + " of " + std::to_string(there) + " " +
-                      what + " (nodes." + c.node + ".channel)");
+void need_channel(const radio_config& c, std::size_t nof_channels, const char* what) {
+    if (c.channel >= nof_channels)
+        refuse(c, "channel " + std::to_string(c.channel) + " of " + std::to_string(nof_channels) +
+                      " " + what + " (nodes." + c.node + ".channel)");
 }
 
 void need_rate(const radio_config& c, double got) {
@@ -171,7 +171,7 @@ fading_radio::received usrp_radio::receive(std::span<mix::cf32> out) {
 void usrp_radio::send(tick time, std::span<const mix::cf32> x) {
     if (resumes_ && time < *resumes_) return;
     if (resumes_) {
-        listen();  // events until now are of the old burst
+        listen();  // discards events of the old burst
         resumes_.reset();
         is_behind_ = false;
     }
@@ -185,9 +185,9 @@ void usrp_radio::send(tick time, std::span<const mix::cf32> x) {
         const std::size_t n =
             transmitter_->send(x.data() + done, x.size() - done, metadata, send_timeout_s);
         metadata.start_of_burst = false;
-        if (n == 0) {  // no event of the device says so
+        if (n == 0) {  // the device reports no event for this
             ++events_.stalls;
-            is_behind_ = true;  // what follows would be early by what is missing
+            is_behind_ = true;  // later samples would be early by the missing ones
             return;
         }
         done += n;
@@ -232,14 +232,14 @@ nlohmann::json usrp_radio::identity() const {
     const auto rx = device_->get_usrp_rx_info(config_.channel);
     const auto tx = device_->get_usrp_tx_info(config_.channel);
     nlohmann::json out;
-    for (const auto& [name, of, key] : {std::tuple{"product", &rx, "mboard_id"},
-                                        {"name", &rx, "mboard_name"},
-                                        {"serial", &rx, "mboard_serial"},
-                                        {"receiver", &rx, "rx_id"},
-                                        {"receiver_serial", &rx, "rx_serial"},
-                                        {"transmitter", &tx, "tx_id"},
-                                        {"transmitter_serial", &tx, "tx_serial"}})
-        out[name] = of->get(key, "");
+    for (const auto& [name, info, key] : {std::tuple{"product", &rx, "mboard_id"},
+                                          {"name", &rx, "mboard_name"},
+                                          {"serial", &rx, "mboard_serial"},
+                                          {"receiver", &rx, "rx_id"},
+                                          {"receiver_serial", &rx, "rx_serial"},
+                                          {"transmitter", &tx, "tx_id"},
+                                          {"transmitter_serial", &tx, "tx_serial"}})
+        out[name] = info->get(key, "");
     return out;
 }
 

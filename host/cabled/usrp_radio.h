@@ -31,17 +31,19 @@ public:
     nlohmann::json identity() const;
 
 private:
-    void listen();  // to what the device says of its transmitter
+    void listen();  // takes in the events that the device reports for its transmitter
 
     uhd::usrp::multi_usrp::sptr device_;
     radio_config config_;
     uhd::rx_streamer::sptr receiver_;
     uhd::tx_streamer::sptr transmitter_;
-    uhd::property<uhd::time_spec_t>* now_ = nullptr;  // of the device, where UHD keeps it
+    // the property in which UHD keeps the device's time
+    uhd::property<uhd::time_spec_t>* now_ = nullptr;
     bool burst_begins_ = true;
-    bool is_behind_ = false;  // the burst has to end: what is sent in it is not on its time
-    std::optional<mix::tick> resumes_{};  // the first time of the next burst, while it is silent
-    events events_{};                     // since take_events()
+    bool is_behind_ = false;  // the burst has to end, because its samples are no longer on time
+    // while the transmitter is silent: the first time of the next burst
+    std::optional<mix::tick> resumes_{};
+    events events_{};  // since take_events()
 };
 
 // Opens each device once, and gives them a common time (common_time.h). Throws as usrp_radio.

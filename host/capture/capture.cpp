@@ -28,7 +28,7 @@ constexpr std::int64_t latest_sample_ns = most_slots * 2'000'000 / 3;
 
 constexpr bool is_slot(std::int64_t slot) { return slot > -most_slots && slot < most_slots; }
 
-// Are the times of a message ones that can be?
+// Whether the times in a message are plausible.
 bool times_fit(const tm::Telemetry& m) {
     return is_slot(m.slot()) && m.wall_ns() >= 0 && m.wall_ns() <= latest_wall_ns &&
            std::ranges::all_of(m.frames().slot(), [](const auto& s) { return is_slot(s.air()); }) &&
@@ -44,7 +44,7 @@ std::string padded(std::string text) {
     return text;
 }
 
-// Both clocks now, to read the one on the other.
+// Converts a monotonic time to the wall clock by reading both clocks now.
 std::int64_t wall_clock_of(std::int64_t monotonic_ns) {
     using namespace std::chrono;
     const auto now = duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
@@ -108,7 +108,7 @@ capture::capture(const capture_options& options, capture_file& file)
 
 std::optional<std::uint32_t> capture::interface_of(station at, const tm::Telemetry& message) const {
     const bool pdus = message.ip().pdus(), frames = pdus || message.has_frames();
-    // Messages of another type of link are not captured.
+    // Messages of a type of link other than the captured one are not captured.
     if (!(frames ? options_.frames && pdus == options_.pdus : options_.ip)) return std::nullopt;
     const std::uint32_t user = message.user();
     const auto terminals = static_cast<std::uint32_t>(options_.terminals);

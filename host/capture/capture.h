@@ -32,17 +32,18 @@ enum class station : std::uint8_t { base = 0, terminal = 1 };
 
 struct capture_options {
     bool ip = true, frames = true;
-    bool pdus = false;        // frames are PDUs of UMTS bearers
-    double seconds = 0;       // of sample time; 0: no end
+    bool pdus = false;        // the frames are PDUs of UMTS bearers
+    double seconds = 0;       // air time to capture; 0: no end
     std::uint64_t count = 0;  // packets; 0: no end
     std::uint32_t snap = 0;   // bytes of a packet; 0: all
     bool base = true;         // there is a base station; a replay of recorded samples has none
     int terminals = 1;
-    std::optional<std::int64_t> start_ns;  // wall clock of sample 0; else: from the first message
-    double speed = 1;                      // of the cell's clock, to find that out
+    // wall clock of sample 0; without it, it follows from the first message
+    std::optional<std::int64_t> start_ns;
+    double speed = 1;  // speed of the cell's clock, from which start_ns follows
     std::string application;
     std::vector<std::string> comments;
-    std::string verdict;  // so far
+    std::string verdict;  // the verdict so far
 };
 
 struct interface_counts {
@@ -64,7 +65,7 @@ public:
 
     const std::vector<interface_counts>& interfaces() const { return counts_; }
     std::uint64_t late() const { return late_; }        // packets older than one already written
-    std::uint64_t unknown() const { return unknown_; }  // of what it has no interface for
+    std::uint64_t unknown() const { return unknown_; }  // packets for which there is no interface
     std::uint64_t malformed() const { return malformed_; }  // messages whose columns do not fit
 
 private:
@@ -79,7 +80,7 @@ private:
 
     void take_frames(station from, const openwip::telemetry::Telemetry& message);
     void take_ip(station from, const openwip::telemetry::Telemetry& message);
-    // How many a publisher says it has sent before these `n`, of a user.
+    // Counts missed packets: `user`'s publisher has sent `before` of them before these `n`.
     void count_missed(std::optional<std::uint32_t> interface, std::uint32_t user,
                       std::uint64_t before, std::uint64_t n);
     void count_dropped(std::uint32_t interface, std::uint64_t n);
@@ -95,7 +96,8 @@ private:
     capture_file& file_;
     std::vector<interface_counts> counts_;
     std::vector<std::uint64_t> dropped_before_;
-    std::map<std::uint32_t, std::uint64_t> skipped_;  // interface -> the station's last count
+    // interface -> the station's last count of skipped packets
+    std::map<std::uint32_t, std::uint64_t> skipped_;
     // Interface and user -> how many the publisher has sent with the last message.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> sent_;
     std::vector<std::size_t> comment_places_;
@@ -103,7 +105,7 @@ private:
     held_packet next_;
     std::vector<byte_buffer> spare_;
     std::optional<std::int64_t> first_ns_, end_ns_;
-    std::array<std::int64_t, 2> heard_ns_{};  // newest slot of each publisher
+    std::array<std::int64_t, 2> heard_ns_{};  // newest slot received from each publisher, ns
     std::int64_t newest_ns_ = 0, written_to_ns_ = 0;
     std::uint64_t order_ = 0, written_ = 0, late_ = 0, unknown_ = 0, malformed_ = 0;
     bool enough_ = false;

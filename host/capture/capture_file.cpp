@@ -15,7 +15,7 @@
 
 namespace wip::capture {
 namespace {
-constexpr std::size_t much = 256 << 10;
+constexpr std::size_t flush_bytes = 256 << 10;
 constexpr int last_patience_ms = 1000;
 }  // namespace
 
@@ -42,7 +42,7 @@ std::uint64_t capture_file::packets(std::uint32_t interface) const {
 }
 
 void capture_file::write_if_much() {
-    if (blocks_.size() >= much) flush();
+    if (blocks_.size() >= flush_bytes) flush();
 }
 
 bool capture_file::wait_for_room() const {
@@ -55,7 +55,7 @@ bool capture_file::wait_for_room() const {
     }
 }
 
-// The end of what is about to be written, or was: what can stand at the end of a file.
+// Length of the whole blocks among the first `n` bytes: a file may end there.
 std::size_t capture_file::whole(std::size_t n) const {
     return pcap_ ? pcap_records::whole(blocks_, n, written_ == 0) : whole_blocks(blocks_, n);
 }
@@ -96,7 +96,7 @@ void capture_file::flush() {
     } else if (done == blocks_.size()) {
         packets_.resize(std::max(packets_.size(), packets.size()));
         for (std::size_t i = 0; i < packets.size(); ++i) packets_[i] += packets[i];
-    } else {  // which interfaces the last records were of is not known: they count as the first's
+    } else {  // the interface of the last records is not known, so they count for the first one
         packets_.resize(std::max<std::size_t>(packets_.size(), 1));
         packets_[0] += pcap_records::count(std::span(blocks_).first(whole(done)), written_ == 0);
     }

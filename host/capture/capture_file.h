@@ -26,7 +26,7 @@ public:
     capture_file(const capture_file&) = delete;
     capture_file& operator=(const capture_file&) = delete;
 
-    // To be appended to; then written when enough has come together.
+    // The buffer to which blocks are appended; it is written when it is large enough.
     byte_buffer& blocks() { return blocks_; }
     void write_if_much();
     void flush();
@@ -39,6 +39,7 @@ public:
     void hurry() { hurried_ = true; }
 
     bool failed() const { return error_ != 0; }
+    // True: writing failed because the reader of the pipe has closed it.
     bool reader_gone() const;
     // Why nothing more is written, in words; failure() names the file as well.
     std::string reason() const;
@@ -47,6 +48,7 @@ public:
     std::uint64_t written() const { return written_; }
 
 private:
+    // False: the reader of a pipe did not read in time.
     bool wait_for_room() const;
     std::size_t whole(std::size_t n) const;
 
@@ -54,7 +56,7 @@ private:
     int stop_;
     std::optional<os::output_file> file_;
     int fd_;
-    std::vector<std::uint64_t> packets_;  // by interface
+    std::vector<std::uint64_t> packets_;  // packets written, by interface
     bool seekable_ = false, hurried_ = false;
     int error_ = 0;
     std::uint64_t written_ = 0;

@@ -13,7 +13,7 @@ namespace wip::capture {
 
 struct link_frame {
     std::uint8_t bin = 0, bits_per_symbol = 0, offset = 0, retransmissions = 0;
-    frame_outcome outcome = frame_outcome::unused;  // of a frame sent: unused
+    frame_outcome outcome = frame_outcome::unused;  // unused for a frame that was sent
     bool whole = false, last = false, combined = false;
     std::uint16_t sn = 0;
     std::uint8_t border = unknown_boundary;

@@ -31,7 +31,7 @@ void put(byte_buffer& out, std::uint64_t value, int bytes) {
 std::optional<std::uint16_t> window_edge_of(const std::string& grant) {
     if (grant.size() != grant_bytes) return std::nullopt;
     bit_reader r({reinterpret_cast<const std::uint8_t*>(grant.data()), grant.size()});
-    r.get(12);  // frame number
+    r.get(12);  // number of the frame
     const std::uint32_t first_new_sn = r.get(16);
     return static_cast<std::uint16_t>(first_new_sn - r.get(15));
 }

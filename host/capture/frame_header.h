@@ -33,8 +33,8 @@
 
 namespace wip::capture {
 
-inline constexpr std::uint16_t link_type_raw_ip = 101;
-inline constexpr std::uint16_t link_type_upper_pdu = 252;
+inline constexpr std::uint16_t link_type_raw_ip = 101;     // LINKTYPE_RAW of tcpdump.org
+inline constexpr std::uint16_t link_type_upper_pdu = 252;  // LINKTYPE_WIRESHARK_UPPER_PDU
 inline constexpr std::uint8_t frame_header_version = 2;
 inline constexpr std::size_t dissector_tag_bytes = 16;
 

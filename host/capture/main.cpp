@@ -26,7 +26,7 @@ using namespace wip::capture;
 using wip_clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds flush_every{100};
-constexpr std::chrono::seconds drain_patience{3};
+constexpr std::chrono::seconds drain_patience{3};  // for messages of a cell that has ended
 
 struct arguments {
     std::string file, base, terminal, supervisor, only, end_file, user;
@@ -92,7 +92,8 @@ public:
         auto drained = flushed;
         while (true) {
             if (asked.empty()) watched_.sleep(flush_every);
-            // Looked at before the reading: what they sent before they went is there by then.
+            // Checked before reading: messages that the publishers sent before they ended have
+            // arrived by then.
             const bool ended = gone();
             const bool more =
                 (base_ && read(*base_, station::base, to)) | read(terminal_, station::terminal, to);
@@ -119,7 +120,7 @@ public:
             }
         }
     }
-    // The last verdict of the supervisor; empty: none came.
+    // The last verdict that the verdict monitor published; empty: none came.
     const std::string& verdict() const { return verdict_; }
     const std::string& no_cell() const { return no_cell_; }
     std::uint64_t malformed() const { return terminal_.malformed + (base_ ? base_->malformed : 0); }
@@ -129,7 +130,8 @@ public:
 
 private:
     static std::vector<std::string> topics(const arguments& a) {
-        std::vector<std::string> list{"status"};  // the clock, when nothing else comes
+        // topic `status` has the clock when no other message comes
+        std::vector<std::string> list{"status"};
         if (a.options.ip) list.push_back("ip");
         if (a.options.frames) list.push_back("frames");
         return list;
@@ -140,9 +142,9 @@ private:
         terminal_.on_monitor();
         return (!base_ || base_->gone()) && terminal_.gone();
     }
-    void watch(host::telemetry_reader& of) {
-        watched_.add(of.socket());
-        watched_.add(of.monitor());
+    void watch(host::telemetry_reader& reader) {
+        watched_.add(reader.socket());
+        watched_.add(reader.monitor());
     }
     // A verdict comes once a second, so it is read whenever another message has come.
     void read_verdict() {
@@ -154,7 +156,7 @@ private:
                 verdict_ += (i == 0 ? ": " : "; ") + message_.verdict().reason(i);
         }
     }
-    // A bounded number, so that the other publisher has its turn.
+    // Reads a bounded number of messages, so that the other publisher has its turn.
     bool read(host::telemetry_reader& from, station which, wip::capture::capture& to) {
         for (int n = 0; n < 100; ++n) {
             if (!from.receive(message_)) return n > 0;
@@ -173,7 +175,8 @@ private:
     std::string no_cell_;
 };
 
-// Left by the program that started the capture and then ended it with a signal; empty: not given.
+// The file in which the program that starts and ends the capture leaves the verdict and the cause
+// of the end; empty: there is none.
 struct end_of_run {
     std::string verdict, why;
 
@@ -188,10 +191,10 @@ void summarise(const std::string& name, const std::string& why, const wip::captu
     std::uint64_t packets = 0, dropped = 0;
     std::string by_interface;
     for (std::size_t n = 0; const auto& i : c.interfaces()) {
-        const std::uint64_t there = file.packets(static_cast<std::uint32_t>(n++));
-        packets += there;
+        const std::uint64_t written = file.packets(static_cast<std::uint32_t>(n++));
+        packets += written;
         dropped += i.dropped;
-        by_interface += " " + i.name + " " + std::to_string(there) + ",";
+        by_interface += " " + i.name + " " + std::to_string(written) + ",";
     }
     std::string line = std::to_string(packets) + " packets to " + name + ":" + by_interface;
     line += " " + std::to_string(dropped) + " lost in telemetry";
@@ -209,12 +212,13 @@ void give_up_root(const std::string& user) {
     if (user.empty() || ::geteuid() != 0) return;
     const auto account = host::find_account(user);
     if (!account) throw bad_input(not_valid("--user", user, "an account of this computer"));
-    int signal = 0;  // of the parent's death; lost with the user
+    int signal = 0;  // signal at the parent's death; changing the user clears it
     prctl(PR_GET_PDEATHSIG, &signal);
     const pid_t parent = ::getppid();
     host::drop_privileges(*account);
     prctl(PR_SET_PDEATHSIG, signal);
-    if (signal != 0 && ::getppid() != parent) raise(signal);  // it died in between
+    // the parent died before the signal was set
+    if (signal != 0 && ::getppid() != parent) raise(signal);
 }
 
 int run(arguments& a) {
@@ -230,8 +234,10 @@ int run(arguments& a) {
             "--pcap is given without --only, and a pcap file holds one kind of packet; valid: "
             "--only ip, or --only frames");
     capture_file file(a.file, signals, a.pcap);
-    std::ifstream end_file(a.end_file);        // root's, perhaps
-    wip::capture::capture c(a.options, file);  // writes the head, with which the file gets its name
+    // the file may belong to root, so it is opened before rights are given up
+    std::ifstream end_file(a.end_file);
+    // writes the header, with which the file gets its name
+    wip::capture::capture c(a.options, file);
     if (file.failed() && !file.reader_gone()) throw machine_error(file.failure());
     give_up_root(a.user);
     std::string why = from.run(c, file, a.wait_s);

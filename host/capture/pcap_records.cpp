@@ -7,8 +7,9 @@ namespace wip::capture {
 namespace {
 
 constexpr std::uint32_t description_block = 1, packet_block = 6;  // types in pcapng
+// first word of a file with times in ns
 constexpr std::uint32_t magic_of_nanoseconds = 0xa1b23c4d, longest_packet = 262144;
-constexpr std::size_t file_header = 24, record_header = 16;
+constexpr std::size_t file_header = 24, record_header = 16;  // bytes
 
 template <class T>
 T at(std::span<const std::uint8_t> bytes, std::size_t place) {

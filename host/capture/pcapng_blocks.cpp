@@ -27,8 +27,8 @@ enum option_code : std::uint16_t {
     statistics_dropped = 5,
 };
 constexpr std::uint32_t byte_order_magic = 0x1a2b3c4d;
-constexpr std::uint32_t flag_crc_error = 1u << 24;
-constexpr std::uint8_t nanoseconds = 9;  // the time is counted in 10^-9 s
+constexpr std::uint32_t flag_crc_error = 1u << 24;  // of the option epb_flags
+constexpr std::uint8_t nanoseconds = 9;             // the time is counted in 10^-9 s
 
 class block {
 public:
@@ -139,7 +139,7 @@ void append(byte_buffer& out, const interface_statistics& s) {
 
 void count_packets(std::span<const std::uint8_t> blocks, std::vector<std::uint64_t>& by_interface) {
     for (std::size_t at = 0; at + 12 <= blocks.size();) {
-        std::uint32_t head[3];  // type, length, and of a packet its interface
+        std::uint32_t head[3];  // block type, length, and the interface of a packet block
         std::memcpy(head, blocks.data() + at, sizeof head);
         if (head[0] == enhanced_packet) {
             if (head[2] >= by_interface.size()) by_interface.resize(head[2] + 1);

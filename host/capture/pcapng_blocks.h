@@ -41,7 +41,7 @@ struct packet {
     std::uint32_t original_bytes = 0;
     packet_direction direction = packet_direction::inbound;
     bool crc_error = false;
-    std::uint64_t dropped_before = 0;  // on this interface, since the packet before
+    std::uint64_t dropped_before = 0;  // packets dropped on this interface since the one before
 };
 struct interface_statistics {
     std::uint32_t interface = 0;

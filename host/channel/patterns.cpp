@@ -25,7 +25,7 @@ using bin_model::trace_row;
 
 struct sent_bin {
     int bits_per_symbol;
-    float snr_db;  // true
+    float snr_db;  // true SNR
 };
 
 // Plans the transmission of one slot.
@@ -67,8 +67,8 @@ public:
     }
 
 private:
-    static constexpr double lowest = -30, step = 0.25;
-    static constexpr int cells = 320;  // to 50 dB, where nothing is wrong any more
+    static constexpr double lowest = -30, step = 0.25;  // dB of SNR
+    static constexpr int cells = 320;  // covers up to 50 dB, where there are no symbol errors
     std::array<std::vector<double>, max_bits_per_symbol + 1> curves_;
 };
 
@@ -78,7 +78,7 @@ public:
     explicit number_text(const std::string& file) : file_(file) {}
     void put(std::int64_t n) {
         text_ += std::to_string(n);
-        if (text_.size() > much) flush();
+        if (text_.size() > flush_bytes) flush();
     }
     void put(char c) { text_ += c; }
     // Writes the rest of the text; the file gets its name with give_name().
@@ -91,7 +91,7 @@ private:
         text_.clear();
     }
 
-    static constexpr std::size_t much = 1 << 16;
+    static constexpr std::size_t flush_bytes = 1 << 16;
     os::output_file file_;
     std::string text_;
 };

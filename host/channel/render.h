@@ -19,9 +19,9 @@ struct render_config {
     double seconds = 30;
     double mean_snr_db = 16;
     int horizon_slots = 3;
-    std::optional<double> nmse{};                // predictions of this quality
-    bool predictor = false;                      // or those of the receiver's predictor
-    std::string method{phy::default_predictor};  // of it
+    std::optional<double> nmse{};  // NMSE of the predictions to be made
+    bool predictor = false;        // instead: predictions of the receiver's own predictor
+    std::string method{phy::default_predictor};  // method of that predictor
     std::string file, software;
 };
 

@@ -73,11 +73,11 @@ struct walker {
             walk_entry(list[i], name, name + "[" + std::to_string(i) + "]", name + "[].",
                        yaml::where(origin, list[i].Mark()));
     }
-    void walk_entry(const YAML::Node& of, const std::string& name, const std::string& path,
+    void walk_entry(const YAML::Node& entry, const std::string& name, const std::string& path,
                     const std::string& pattern, const std::string& where) {
-        if (!of.IsMap() && !of.IsNull()) refuse(where, path, of, "a mapping");
+        if (!entry.IsMap() && !entry.IsNull()) refuse(where, path, entry, "a mapping");
         entries.push_back({name, path, where});
-        if (of.IsMap()) walk(of, path + ".", pattern);
+        if (entry.IsMap()) walk(entry, path + ".", pattern);
     }
     [[noreturn]] static void refuse(const std::string& where, const std::string& path,
                                     const YAML::Node& found, const std::string& valid) {
@@ -165,9 +165,9 @@ std::string settings::to_yaml() const {
     for (const auto& k : *table_) put(root, k.path, k.path, k.type);
     for (const auto& [name, all] : entries_)
         for (std::size_t i = 0; i < all.size(); ++i) {
-            const std::size_t behind = name.size() + 1;
+            const std::size_t key_start = name.size() + 1;
             const YAML::Node entry =
-                all[i][name.size()] == '[' ? root[name][i] : root[name][all[i].substr(behind)];
+                all[i][name.size()] == '[' ? root[name][i] : root[name][all[i].substr(key_start)];
             for (const auto& [k, path] : keys_of(name, all[i]))
                 put(entry, path.substr(all[i].size() + 1), path, k->type);
         }

@@ -12,7 +12,7 @@ namespace wip::config {
 
 // Empty when `text` is an endpoint that only its owner reaches, else what would be one.
 std::string check_endpoint(std::string_view text);
-// Checks the endpoint of a line between two processes, of one machine or of two: also shm://PATH
+// Checks an endpoint between two processes of the same or of two machines; shm://PATH is valid, too
 // (peer/peer_link.h).
 std::string check_line_endpoint(std::string_view text);
 // The same, and tcp://ADDRESS:PORT, which has to have keys.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// With what a process ends.
+// The exit codes of processes.
 #pragma once
 
 #include <exception>

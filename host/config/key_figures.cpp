@@ -21,10 +21,10 @@ key_figure figure_of(const std::string& name, const YAML::Node& columns) {
     key_figure f;
     f.name = name;
     f.help = columns["help"].as<std::string>();
-    const std::string of = word_of(columns, "of");
-    const auto space = of.find(' ');
-    f.topic = of.substr(0, space);
-    if (space != std::string::npos) f.fields = {of.substr(space + 1)};
+    const std::string topic_and_field = word_of(columns, "of");
+    const auto space = topic_and_field.find(' ');
+    f.topic = topic_and_field.substr(0, space);
+    if (space != std::string::npos) f.fields = {topic_and_field.substr(space + 1)};
     for (const auto& part : columns["parts"]) f.fields.push_back(part["of"].as<std::string>());
     f.needs = yaml::words_of(columns["needs"]);
     f.title = word_of(columns, "title");
@@ -43,7 +43,7 @@ std::string key_figure::words(std::optional<double> value) const {
     std::array<char, 400> text{};
     std::snprintf(text.data(), text.size(), "%.*f", digits, *value * factor);
     std::string number = text.data();
-    // without a sign before what is rounded to zero
+    // A value that is rounded to zero gets no sign.
     if (number.find_first_not_of("-0.") == std::string::npos && number[0] == '-')
         number.erase(0, 1);
     return title + " " + number + (unit.empty() ? "" : " " + unit);

@@ -11,15 +11,15 @@ namespace wip::config {
 
 struct key_figure {
     std::string name, help, topic;
-    std::vector<std::string> fields;  // of the message of that topic
-    std::vector<std::string> needs;   // without which it does not apply
+    std::vector<std::string> fields;  // fields of the topic's message whose sum is the figure
+    std::vector<std::string> needs;   // fields without which the figure does not apply
     std::string title, unit;
-    double factor = 1;  // to the unit
+    double factor = 1;  // converts the value to the unit
     int digits = 0;
     std::string row;
     std::vector<std::string> views;
 
-    // The number with title and unit; nothing: not known.
+    // The number with title and unit; empty: the number is not known.
     std::string words(std::optional<double> value) const;
 };
 

@@ -51,22 +51,22 @@ struct key {
     std::string fallback = {};  // default, as in YAML; ignored when required
     std::string doc;
     std::string unit = {};
-    std::string zero = {};  // what 0 means, where it is not that much of the unit
+    std::string zero = {};  // meaning of 0, if 0 is not a value like others
     double lowest = -std::numeric_limits<double>::infinity();
     double highest = std::numeric_limits<double>::infinity();
-    double least = 0;  // of what is not 0, where the range begins with 0
+    double least = 0;  // least value other than 0, for a range that begins with 0
     std::vector<std::string> choices = {};
     std::vector<std::string> words = {};
-    bool whole = false;  // a number_or_word or numbers: whole ones
+    bool whole = false;  // a number_or_word or numbers: integers only
     std::size_t most = 0;
     const std::vector<impairment_kind>* items = nullptr;
     // A check of a text. It returns an empty string for a valid one, else what would be valid.
     std::function<std::string(std::string_view)> check = {};
     std::string fallback_doc = {};  // shown in the documentation instead of `fallback`
     bool required = false;
-    bool runtime = false;   // may change in a running process
+    bool runtime = false;   // it may be changed while the process runs
     std::string live = {};  // stations of the cell that take such a change: "base, terminal"
-    bool endpoint = false;  // of a socket
+    bool endpoint = false;  // it is the endpoint of a socket
     bool format = false;    // both ends of the link need the same
 };
 
@@ -83,7 +83,7 @@ struct impairment {
 };
 
 struct setting {
-    std::string text;    // canonical
+    std::string text;    // canonical text
     std::string origin;  // "default", "demo.yaml:12", "--set"
 };
 
@@ -112,20 +112,20 @@ public:
     std::optional<double> number(const std::string& path) const;
     std::vector<double> numbers(const std::string& path) const;
     std::vector<impairment> items(const std::string& path) const;
-    bool given(const std::string& path) const;  // not its default
+    bool given(const std::string& path) const;  // false: it has its default
     // NAME.base, NAME.terminal, or NAME[0], NAME[1], ...: what stands in the place of NAME.* or
     // NAME[], in the order of the file.
     const std::vector<std::string>& entries(const std::string& name) const;
     // The error of a value: its place, then types/not_valid.h.
     error not_valid(const std::string& path, const std::string& valid) const;
-    // The same of a value that does not fit others: place, key, value, then `why`, which ends with
-    // what is valid.
+    // The error of a value that does not fit other values: place, key, value, then `why`, which
+    // ends with the valid values.
     error refuse(const std::string& path, const std::string& why) const;
-    error refuse(const std::string& why) const;  // the file, or all of it
+    error refuse(const std::string& why) const;  // an error about the whole file
 
     // All settings, with their entries; reading the text gives the same settings.
     std::string to_yaml() const;
-    // "key = value" of what both ends of the link need the same.
+    // The lines "key = value" of all settings that both ends of the link need to have equal.
     std::vector<std::string> format() const;
     // Compares with the lines of the other end: empty when they are equal, else the difference.
     std::string misfit(const std::vector<std::string>& theirs) const;

@@ -21,7 +21,7 @@ struct setting_rule {
     const char* to_be;
     const char* not_to_be;
     const char* why;
-    const char* valid;  // of `of`, whatever the other one is
+    const char* valid;  // valid values of `of`, whatever the value of `needs`
 };
 std::span<const setting_rule> rules_of(process of);
 

@@ -36,7 +36,7 @@ struct setting_row {
     double lowest = -std::numeric_limits<double>::infinity();
     double highest = std::numeric_limits<double>::infinity();
     double least = 0;
-    const char* choices = "";  // with | between them, as the words
+    const char* choices = "";  // choices separated by |, as are the words
     const char* words = "";
     std::size_t most = 0;
     bool whole = false;
@@ -54,8 +54,8 @@ std::vector<key> keys_of(process of, const text_checks& checks = {});
 struct control_row {
     enum class kind : std::uint8_t { choice, whole, real };
     std::string group, label;  // heading, and name below it
-    std::string station;       // whose control socket
-    std::string key;           // of its configuration
+    std::string station;       // station whose control socket takes it
+    std::string key;           // key in that station's configuration
     kind type = kind::choice;
     std::vector<std::string> choices{};
     double low = 0, high = 0;

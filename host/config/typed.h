@@ -40,7 +40,7 @@ Choice choice(std::string_view text) {
 template <class Word>
 struct number_or_word {
     std::optional<double> number;
-    Word word{};  // valid where there is no number
+    Word word{};  // the word, if there is no number
     bool is(Word w) const { return !number && word == w; }
 };
 

@@ -20,7 +20,7 @@ constexpr std::int64_t control_every = 15;
 
 class cell_process final : public emulator_process {
 public:
-    // The path is there before interfaces and sockets: what it refuses is told first.
+    // The path is made before interfaces and sockets, so that its errors come first.
     cell_process(std::unique_ptr<cell_path> path, zmq::context_t& context,
                  const config::settings& s, const emulator_config& c)
         : emulator_process(context, s, c, slot_count(1), slot_count(1)),

@@ -68,9 +68,9 @@ struct emulator_config {
     umts::bearer_config bearer;
     umts::cell_config umts_cell;
     cells::cells_config wcdma;
-    double spike_ms = 0, outage_ms = 0;  // from the moment at which it is set
+    double spike_ms = 0, outage_ms = 0;  // both begin at the moment at which they are set
     emulation_config cell;
-    extension::link_rules_config rules;  // of the OFDM cell
+    extension::link_rules_config rules;  // user's own rules of the OFDM cell
     wlan_path_config wlan;
     hetnet::handover_config handover;
     trace_path_config recorded;
@@ -79,7 +79,8 @@ struct emulator_config {
     channel_config channel;
     interface_config server;
     std::vector<interface_config> terminals;
-    bool tcp_l = false;       // of every terminal
+    // whether every terminal repairs damaged TCP segments (relay/tcpl_recovery.h)
+    bool tcp_l = false;
     bool controller = false;  // virtual time: a relay of TCP between the wired network and the link
     std::string air_control_endpoint;
     host::telemetry_rates telemetry;

@@ -74,7 +74,7 @@ protected:
     void deliver();
     void publish();
     void serve();
-    // The settings are these now.
+    // Takes over the changed settings, and records the changes.
     void settle(const config::settings& wanted, const std::vector<std::string>& changed,
                 station asked);
     void replace(const std::string& key, const std::string& value);
@@ -90,6 +90,7 @@ protected:
 
 private:
     void wait_until(std::int64_t due);
+    // Reads packets of a terminal's interface, -1: of the server's; false: the interface is gone.
     bool read(int user);
     gateway& gateway_of(int user);
     void fill(station which, openwip::control::MacStatus& status);
@@ -110,8 +111,8 @@ private:
     host::ending end{"emulator"};
 };
 
-// Makes the process for link.kind, with its interfaces, and binds its sockets. Throws bad_input,
-// also for a namespace that is not there, and machine_error.
+// Makes the process for link.kind with its interfaces, and binds its sockets. Throws machine_error,
+// and bad_input, for example for an unknown namespace.
 std::unique_ptr<emulator_process> make_process(zmq::context_t& context,
                                                const config::settings& settings,
                                                const emulator_config& config);

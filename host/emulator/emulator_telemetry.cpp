@@ -77,14 +77,15 @@ void emulator_telemetry::publish_packets(slot k) {
 // The retransmission delay of all users is the same.
 void emulator_telemetry::publish_settled(slot j) {
     if (!base_->due(topic::slot, j) || cell_->base(0).record(j).air != j) return;
-    std::string whose(nof_bins, host::no_user);
+    std::string user_of_bin(nof_bins, host::no_user);
     for (int u = 0; u < cell_->users(); ++u)
         for (std::size_t b = 0; b < nof_bins; ++b)
-            if (cell_->base(u).record(j).bits_per_symbol[b] != 0) whose[b] = static_cast<char>(u);
+            if (cell_->base(u).record(j).bits_per_symbol[b] != 0)
+                user_of_bin[b] = static_cast<char>(u);
     for (int u = 0; u < cell_->users(); ++u) {
         auto& sample = *base_->message(topic::slot).mutable_slot_sample();
         host::fill_sample(cell_->base(u).record(j), sample);
-        sample.set_user(whose);
+        sample.set_user(user_of_bin);
         base_->publish(topic::slot, j, u);
     }
 }

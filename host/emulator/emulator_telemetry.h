@@ -52,21 +52,21 @@ private:
     host::telemetry_port* base_;
     host::telemetry_port* terminal_;
     slot published_{
-        -1};  // the base station's topic `slot` is published, or was not due, up to here
+        -1};  // topic `slot` of the base station is published, or was not due, up to here
     struct logs {
         logs(host::telemetry_port& base, host::telemetry_port& terminal, link_profile profile,
              int user)
             : sent(base, profile, user), received(terminal, profile, user), ip(terminal, user) {}
         host::frame_log sent, received;
-        host::ip_log ip;  // of the terminal
+        host::ip_log ip;  // packets at the terminals' interfaces
     };
     host::ip_log server_;
     std::deque<logs> users_;
     host::packet_topic packets_;
     bool following_packets_ = false;
-    slot done_;  // the last one
+    slot done_;  // the last slot that was published
     link_profile profile_;
-    std::string grant_;  // of the slot and user whose frames are published
+    std::string grant_;  // grant of the slot and user whose frames are published
 };
 
 }  // namespace wip::emulator

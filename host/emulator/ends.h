@@ -58,9 +58,9 @@ struct station_sockets {
 // The requests that a control socket takes, and their answers.
 struct answers {
     std::function<bool(const std::string& yaml)> configure;  // false: nothing was changed
-    slot from;                                               // the first one with the change
+    slot from;                                               // first slot with the changed settings
     std::function<void(openwip::control::Reply&)> fill;
-    std::function<void()> reset_counters = {};  // empty: there is nothing to reset
+    std::function<void()> reset_counters = {};  // empty: there are no counters to reset
 };
 
 // Answers what has come; false: that was no question.

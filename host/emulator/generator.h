@@ -16,14 +16,14 @@ namespace wip::emulator {
 
 struct generator_config {
     double seconds = 30;
-    double warm_up_seconds = 0.5;  // before the first count
+    double warm_up_seconds = 0.5;  // seconds before the first count
     int packet_bytes = 1500;       // 32..1500
     int rate_pps = 0;              // packets a second of each user instead of a full queue; 0: full
 };
 
 // Writes one JSON object: statuses of both ends (control.proto as JSON) at the first count, at the
-// last, and when everything is drained; wall time, slots; packets altered, damaged and out of
-// order.
+// last one, and when everything has drained; wall time, slots; numbers of packets that were
+// altered, damaged and out of order.
 void generate(const emulator_config& config, const generator_config& generator, std::ostream& out);
 
 }  // namespace wip::emulator

@@ -17,10 +17,11 @@ namespace {
 using hetnet::handover;
 using openwip::control::MacStatus;
 
-// `purpose` of the lines, which lose nothing: each has a key of its own all the same.
+// Purpose of the lines' random numbers. The lines lose nothing, but each one needs a key of its
+// own.
 constexpr std::uint32_t first_purpose = 0x48455400;
 
-// The lines of a network have no limit of their own: handover_config::held_mb is the limit.
+// Makes the lines of a network without a limit of their own: handover_config::held_mb is the limit.
 handover::make_line maker_of_lines() {
     return [purpose = first_purpose](handover::way) mutable {
         packet_model::wired_config c;

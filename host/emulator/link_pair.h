@@ -32,18 +32,19 @@ public:
     // counts of both directions as a whole are the path's.
     virtual void fill_base(openwip::control::MacStatus& status) const = 0;
     virtual void fill_terminal(openwip::control::MacStatus& status) const = 0;
-    // Live settings, from now on. What is not of this link is nothing to it.
+    // Applies live settings from now on; those of other kinds of link are ignored.
     virtual void apply(const emulator_config& wanted, std::int64_t now_ns) = 0;
-    // Each PDU that is sent, as a packet that Wireshark reads. A link that has none says nothing.
+    // Reports each PDU that is sent, as a packet that Wireshark reads. A link without PDUs reports
+    // none.
     using pdu_fn = std::function<void(bool downlink, int user, std::span<const std::uint8_t> packet,
                                       std::int64_t sent_ns, bool lost)>;
     virtual void watch_pdus(const pdu_fn& /*watch*/) {}
-    // The way of each packet, of both directions or of the downlink; empty: no longer. A link may
-    // have no journal.
+    // Reports the delay record of each packet, of both directions or of the downlink; an empty
+    // function ends that. A link may have no journal of packets.
     using packet_fn = std::function<void(const packet_record&, int user)>;
     virtual void follow_packets(const packet_fn& /*take*/) {}
-    // The live settings that have another value now than they were given: one that held for some
-    // time which is over, the network of a terminal that has moved by itself.
+    // The live settings whose value has changed by itself: one that held for a limited time which
+    // is over, or the network of a terminal that has moved.
     struct moved_setting {
         std::string key, value;
     };

@@ -21,7 +21,7 @@ using host::topic;
 
 class link_process final : public emulator_process {
 public:
-    // The path is there before interfaces and sockets: what it refuses is told first.
+    // The path is made before interfaces and sockets, so that its errors come first.
     link_process(std::unique_ptr<pair_path> path, zmq::context_t& context,
                  const config::settings& s, const emulator_config& c)
         : emulator_process(context, s, c, slot_count(beat_slots), slot_count(0)),
@@ -46,7 +46,8 @@ private:
     packet_path& path() override { return *path_; }
     delayed_pair& links() override { return path_->links; }
     void advance(std::int64_t t, std::int64_t) override {
-        // The links advance even if nothing is due, since silence also changes their status.
+        // The links advance even if nothing is due, since their status also changes without
+        // packets.
         if (t >= 0) links().advance(t);
     }
     void beat(std::int64_t due) override {

@@ -50,7 +50,7 @@ struct path_run::publication {
     host::status_events base_events, terminal_events;
     std::optional<emulator_telemetry> cell;
     link_pair* links = nullptr;
-    host::packet_topic packets;  // of the links
+    host::packet_topic packets;  // topic `packet` of the links
     slot next;                   // slot in which the links report next
 };
 
@@ -131,7 +131,7 @@ void path_run::fill_terminal(MacStatus& terminal) {
 
 nlohmann::json path_run::statuses() {
     MacStatus base, terminal;
-    // Silence changes what a link says of itself, too.
+    // The status of a link changes while nothing is sent, too.
     path_->downlink().advance(run().now() - 1);
     fill_base(base);
     fill_terminal(terminal);

@@ -24,7 +24,7 @@
 namespace wip::emulator {
 
 struct run_times {
-    double first_s = 0;  // when the first and the last counts are taken
+    double first_s = 0;  // times at which the first and the last counts are taken
     double last_s = 0;
     std::string packets;    // file: all IP packets at the interfaces (pcap); empty: none
     std::string telemetry;  // file: telemetry of the run (runtime/telemetry_file.h); empty: none
@@ -52,7 +52,7 @@ protected:
     virtual counts interface(std::size_t side) const = 0;  // 0: the server's, then the terminals'
     virtual virtual_time::timed_run& run() = 0;
     virtual std::uint64_t steps() const = 0;
-    // Whether everything has drained that drains besides the path.
+    // Whether everything besides the path has drained as well.
     virtual bool others_are_idle() const { return true; }
     // Add what a derived class counts itself to the statuses of both ends, and to the result.
     virtual void add_to_base(openwip::control::MacStatus& /*base*/) const {}
@@ -85,7 +85,7 @@ private:
     const run_times times_;
     const std::size_t sides_;
     struct publication;
-    std::unique_ptr<publication> telemetry_;  // after what it reads
+    std::unique_ptr<publication> telemetry_;  // destroyed before what it reads
 };
 
 }  // namespace wip::emulator

@@ -16,11 +16,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t longest_shown = 40;
+constexpr std::size_t longest_shown = 40;  // characters in an error
 constexpr double kbps_of_bytes = 8e-3;
 constexpr double most_packets = setting::link_queue_packets.high;
 
-// That say nothing about packets.
+// Keys without a meaning for packets.
 constexpr std::array unused{
     "title",           "name",       "i18nTitleKey",         "connectionType",
     "connection_type", "urlPattern", "cpuSlowdownMultiplier"};

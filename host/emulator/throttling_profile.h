@@ -19,7 +19,7 @@ struct throttling_profile {
     double down_kbps = 0, up_kbps = 0;  // 0: no limit
     double round_trip_ms = 0;
     double loss = 0;
-    int queue_packets = 0;  // 0: not said
+    int queue_packets = 0;  // 0: not given
 };
 
 // By its first character.

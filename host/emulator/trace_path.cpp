@@ -26,7 +26,7 @@ using delivery::delivery_config;
 using delivery::delivery_link;
 using openwip::control::MacStatus;
 
-constexpr std::size_t largest_file = std::size_t{256} << 20;
+constexpr std::size_t largest_file = std::size_t{256} << 20;  // bytes
 
 std::string content_of(const std::string& file) {
     const descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
@@ -53,7 +53,8 @@ std::string content_of(const std::string& file) {
     return text;
 }
 
-// Runs `read` on the file's content; what it refuses is told with the setting and the file.
+// Runs `read` on the content of a file. An error that it throws gets the names of the setting and
+// of the file.
 template <class Read>
 void read_file(const char* key, const std::string& file, Read read) {
     try {
@@ -126,12 +127,12 @@ public:
 
 private:
     static void fill(const delivery_link& link, MacStatus& status) {
-        auto& said = *status.mutable_recorded();
+        auto& recorded_status = *status.mutable_recorded();
         const std::int64_t now_ns = link.now_ns();
         if (now_ns > 0)
-            said.set_mean_rate_bps(link.capacity_bits(now_ns) /
-                                   (static_cast<double>(now_ns) * 1e-9));
-        said.set_base_delay_ms(link.base_delay_ms(now_ns));
+            recorded_status.set_mean_rate_bps(link.capacity_bits(now_ns) /
+                                              (static_cast<double>(now_ns) * 1e-9));
+        recorded_status.set_base_delay_ms(link.base_delay_ms(now_ns));
     }
 
     double delay_ms_;

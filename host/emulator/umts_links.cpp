@@ -108,7 +108,7 @@ public:
     std::vector<moved_setting> moved_settings(std::int64_t now_ns) override;
 
 private:
-    // One that was asked for at a moment.
+    // A spike or an outage that was set by a command.
     struct passing {
         const char* key;
         double ms = 0;
@@ -136,13 +136,14 @@ private:
     }
     void share(const emulator_config& c);
     void use_wcdma(const emulator_config& c);
-    // The cells go on while nothing is sent, too: they have moved on when a block asks.
+    // The cells advance while nothing is sent, too, so that they are up to date when a block asks.
     void keep_up(std::int64_t now_ns) {
         if (wcdma_) wcdma_->advance_to(now_ns / cells::block_ns);
     }
 
     umts::cell cell_;
-    std::unique_ptr<cells::wcdma_cells> wcdma_;  // once a direction's errors come from them
+    // made once a direction's errors come from the cells
+    std::unique_ptr<cells::wcdma_cells> wcdma_;
     double down_bps_ = 0;
     std::vector<std::uint8_t> framed_;
     std::vector<std::unique_ptr<sdu_journal>> journals_;

@@ -134,7 +134,7 @@ private:
     wired_network wired_;
     linux_guest guest_;
     virtual_time::guest_run run_;
-    std::vector<tcpl::tcpl_recovery> relays_;  // of the terminals, or none
+    std::vector<tcpl::tcpl_recovery> relays_;  // one for each terminal, or none
     std::vector<std::uint8_t> repaired_;
     std::vector<std::map<int, packets_bytes>> refused_;
 };

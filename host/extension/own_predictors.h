@@ -47,7 +47,7 @@ public:
         const std::lock_guard lock(kept_->mutex);
         return kept_->why;
     }
-    // The cost of the user's predictor that was made last; nothing: there is none.
+    // The cost of the user's predictor that was made last; empty: none was made.
     std::optional<rule_cost> cost() const {
         const std::lock_guard lock(kept_->mutex);
         const auto rule = kept_->rule.lock();

@@ -47,7 +47,8 @@ protected:
     void take(void* made, free_function free, const openwip_error& why);
     // The library has no such functions.
     [[noreturn]] void lacks(const char* kind, const char* functions) const;
-    // Calls it with (object, decision, reason) and measures. `where` begins what is said.
+    // Calls the function with (object, decision, reason) and measures the time. `where` is the
+    // beginning of an error's text.
     template <class Function, class Decision, class Where>
     void call(Function function, Decision& decision, const Where& where) {
         const std::int64_t began = now_ns();

@@ -122,14 +122,16 @@ py::object class_of(const std::string& argument) {
         util.attr("module_from_spec")(util.attr("spec_from_loader")(stem, loader));
     loader.attr("exec_module")(module);
     if (!py::hasattr(module, name.c_str())) {
-        std::string there;
+        std::string defined_names;
         for (const auto& [key, value] : py::dict(module.attr("__dict__")))
             if (py::isinstance<py::type>(value) &&
                 py::str(value.attr("__module__")).equal(py::str(stem)))
-                there += (there.empty() ? "" : ", ") + py::str(key).cast<std::string>();
-        throw std::invalid_argument(
-            file + " has no class " + name + "; valid: " +
-            (there.empty() ? "a file that defines the class (it defines none)" : there));
+                defined_names +=
+                    (defined_names.empty() ? "" : ", ") + py::str(key).cast<std::string>();
+        throw std::invalid_argument(file + " has no class " + name + "; valid: " +
+                                    (defined_names.empty()
+                                         ? "a file that defines the class (it defines none)"
+                                         : defined_names));
     }
     return module.attr(name.c_str());
 }

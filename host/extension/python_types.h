@@ -25,10 +25,10 @@ class slot_in_python {
 public:
     // A terminal in it. Its tuples are made when they are first asked for in a slot.
     struct user {
-        slot_in_python* of = nullptr;
+        slot_in_python* slot = nullptr;
         int number = 0;
         py::object snr, bits, expected;
-        openwip_user& now() const { return of->now().user[number]; }
+        openwip_user& now() const { return slot->now().user[number]; }
         void forget() { snr = bits = expected = py::object(); }
     };
     // While a call exists, the objects show the data of `slot`.

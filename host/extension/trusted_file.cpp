@@ -16,7 +16,7 @@
 namespace wip::extension {
 namespace {
 
-// The user who called sudo; nothing: it was not sudo.
+// The user who called sudo; empty: the process was not started by sudo.
 std::optional<uid_t> caller() {
     const char* text = std::getenv("SUDO_UID");
     return text == nullptr ? std::nullopt : read_number<uid_t>(text);

@@ -7,12 +7,12 @@
 namespace wip::flow {
 namespace {
 
-constexpr double most_packets = 1e6;  // of an object: more than any flow carries
+constexpr double most_packets = 1e6;  // packets of an object at most: more than any flow carries
 
 }  // namespace
 
 double draws::uniform() {
-    constexpr int bits = 53;
+    constexpr int bits = 53;  // of the fraction of a double
     return std::ldexp(static_cast<double>((numbers_.next() >> (64 - bits)) + 1), -bits);
 }
 

@@ -29,8 +29,8 @@ class packet_arrivals {
 public:
     explicit packet_arrivals(const flow& f);
 
-    // The bytes of the packets that arrived until so many seconds after the start and that were
-    // not in an answer before.
+    // The bytes of the packets that arrived between the time of the last call and `seconds` after
+    // the start.
     std::uint64_t until(double seconds);
     // When the next packet arrives, seconds after the start.
     double next() const { return next_; }
@@ -47,12 +47,12 @@ public:
     explicit page_arrivals(const flow& f);
 
     struct object {
-        double after_s;       // since the request before it of the page; of the first: 0
-        std::uint64_t bytes;  // of the response
+        double after_s;       // seconds since the page's previous request; 0 for its first
+        std::uint64_t bytes;  // bytes of the response
     };
     struct page {
-        double pause_s;  // since the page before it was complete
-        bool first;      // of a visit, which has a connection of its own
+        double pause_s;  // seconds since the page before was complete
+        bool first;      // it is the first page of a visit, which has a connection of its own
         std::vector<object> objects;
     };
     page next();
@@ -60,7 +60,7 @@ public:
 private:
     const flow& flow_;
     draws draws_;
-    int page_ = 0;  // of its visit
+    int page_ = 0;  // number of the page in its visit
     double least_packets_;
 };
 

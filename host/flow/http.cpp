@@ -49,7 +49,7 @@ private:
     double until_, measured_ = 0, sample_ = 0, began_ = 0;
     int connection_ = -1, visits_ = 0;
     std::uint64_t written_ = 0;
-    sent_bytes before_;  // of the connections that are over
+    sent_bytes before_;  // bytes of connections that are over
     mark from_;
     round_trips trips_;
 
@@ -62,7 +62,7 @@ private:
         wake_at(measured_ > 0 ? measured_ : until_);
     }
 
-    // Between calls that wait. False: the time is over.
+    // Called between calls that wait. False: the time is over.
     bool goes_on() {
         const double t = now();
         if (measured_ > 0 && !from_.set() && t >= measured_) {
@@ -77,7 +77,7 @@ private:
         return t < until_;
     }
 
-    // All of it. False: the visit or the time is over.
+    // Sends or receives all bytes. False: the visit or the time is over.
     template <class Call>
     bool whole(std::uint64_t size, Call call) {
         while (size > 0) {

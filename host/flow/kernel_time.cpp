@@ -12,7 +12,7 @@ namespace wip::flow {
 namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-constexpr std::int64_t quick_ns = 1000;  // less: no other process ran in between
+constexpr std::int64_t quick_ns = 1000;  // a shorter reading was not interrupted by another process
 
 std::int64_t read_ns(clockid_t clock) {
     timespec t = {};

@@ -28,8 +28,9 @@ struct job {
 
 struct end {
     std::string_view name;
-    bool at_receiver;  // at the flow's `to`, not its `from`
-    bool tells;        // a result; one that does not is ended by the program that started it
+    bool at_receiver;  // whether this end runs at the flow's `to`, not its `from`
+    // whether it reports a result; an end that does not is stopped by the program that started it
+    bool tells;
     void (*run)(const job&);
 
     int side(const flow& f) const { return at_receiver ? f.to : f.from; }
@@ -45,8 +46,8 @@ public:
 // Empty: there is no such kind here.
 std::span<const end> ends_of(std::string_view kind);
 
-// An end to its end, and what it reports. Returns why it failed, which it has reported; empty: it
-// did not.
+// Runs an end of a flow until it ends, and reports its result. Returns why it failed, which it has
+// reported as well; empty: it did not fail.
 std::string run_end(
     const plan& p, const flow& f, const end& e, int out,
     const std::function<void()>& listening = [] {});

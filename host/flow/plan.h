@@ -12,9 +12,10 @@
 
 namespace wip::flow {
 
-constexpr double connect_s = 6;    // a link that takes longer is too bad for a test
-constexpr double drained_s = 2;    // for the last packets of a flow over UDP
-constexpr int arrival_parts = 50;  // of a file, whose arrivals the receiver reports
+// seconds; a link on which connecting takes longer is too bad for a test
+constexpr double connect_s = 6;
+constexpr double drained_s = 2;    // seconds for the last packets of a flow over UDP
+constexpr int arrival_parts = 50;  // parts of a file whose arrival times the receiver reports
 
 struct file_set {
     std::uint64_t bytes = 0;

@@ -14,7 +14,7 @@
 namespace wip::flow {
 namespace {
 
-constexpr int session_s = 120;  // for a step of a file transfer
+constexpr int session_s = 120;  // seconds that a step of a file transfer may take
 constexpr std::size_t block_bytes = 65536;
 constexpr long sample_ns = 20'000'000;
 
@@ -25,11 +25,11 @@ struct sampled {
 
 // The sampling thread beside the transfer, which waits in write() and read().
 void* sample_session(void* given) {
-    const sampled& of = *static_cast<sampled*>(given);
+    const sampled& sampling = *static_cast<sampled*>(given);
     const timespec step = {0, sample_ns};
     for (;;) {
-        of.trips.sample(of.s);
-        ::nanosleep(&step, nullptr);  // where the thread is cancelled
+        sampling.trips.sample(sampling.s);
+        ::nanosleep(&step, nullptr);  // a cancellation point of the thread
     }
     return nullptr;
 }
@@ -48,9 +48,10 @@ session send_file(const job& j, std::uint64_t size) {
     done.began = now();
     if (j.with().connect_to(s) != 0) give_up("connect");
     done.connected = now();
-    sampled of{s, done.trips};
+    sampled sampled_socket{s, done.trips};
     pthread_t sampling = {};
-    if (::pthread_create(&sampling, nullptr, sample_session, &of) != 0) give_up("thread");
+    if (::pthread_create(&sampling, nullptr, sample_session, &sampled_socket) != 0)
+        give_up("thread");
     for (std::uint64_t left = size; left > 0;) {
         const ssize_t n = ::write(s, block, std::min<std::uint64_t>(left, sizeof block));
         if (n < 0) give_up("write");
@@ -82,9 +83,9 @@ void tell_session(const job& j, std::uint64_t size, const session& done, const r
                          {"timeouts", after.timeouts - before.timeouts},
                          {"fast_retransmits", after.fast - before.fast},
                          {"undone", after.undone - before.undone}};
-    const double again = trips.first_again() > 0 ? trips.first_again() : now();
+    const double first_resent_s = trips.first_again() > 0 ? trips.first_again() : now();
     if (done.info.tcpi_total_retrans > 0)
-        found["first_retransmission_s"] = rounded(again - done.began, 9);
+        found["first_retransmission_s"] = rounded(first_resent_s - done.began, 9);
     j.to.say_part({{"sessions", {found}}});
 }
 

@@ -20,13 +20,13 @@ namespace wip::flow {
 namespace {
 
 constexpr const char* control_of_both_ends = "dctcp";
-constexpr int usual_read = 1 << 17, long_read = 1 << 30;
-constexpr int backlog = 64;
+constexpr int usual_read = 1 << 17, long_read = 1 << 30;  // bytes
+constexpr int backlog = 64;                               // connections that wait to be accepted
 constexpr long again_us = 100000;
 
 volatile std::sig_atomic_t end_asked = 0;
 
-void nothing(int /*signal*/) {}
+void ignore_signal(int /*signal*/) {}
 
 void note_end(int /*signal*/) {
     end_asked = 1;
@@ -106,7 +106,7 @@ int sockets::listening(int type) const {
     const int s = with_buffers(::socket(AF_INET, type, 0));
     const int one = 1;
     ::setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (type == SOCK_STREAM) with_window(s);  // what comes of it begins with it
+    if (type == SOCK_STREAM) with_window(s);  // connections that it accepts begin with this window
     // DCTCP asks for ECN with a SYN that has ECT(0) itself. Linux grants that only where the
     // listener has DCTCP, too, and the receiver's acknowledgements are DCTCP's then.
     if (type == SOCK_STREAM && flow_.congestion_control == control_of_both_ends) with_control(s);
@@ -128,7 +128,7 @@ int sockets::accept_one(int listener) const {
 }
 
 ssize_t sockets::taken(int s, std::size_t most, int flags) const {
-    const ssize_t n = ::recv(s, nullptr, most, MSG_TRUNC | flags);  // thrown away
+    const ssize_t n = ::recv(s, nullptr, most, MSG_TRUNC | flags);  // the data are discarded
     with_window(s);
     return n;
 }
@@ -179,12 +179,12 @@ void wake_at(double at) {
     const double left = at - now();
     const long us = left > 0 ? static_cast<long>(1e6 * left) + 1 : 1;
     const itimerval t = {{0, again_us}, {us / 1000000, us % 1000000}};
-    handle(SIGALRM, nothing);
+    handle(SIGALRM, ignore_signal);
     if (::setitimer(ITIMER_REAL, &t, nullptr) != 0) give_up("setitimer");
 }
 
 void wake_when_asked_to_end() {
-    handle(SIGALRM, nothing);
+    handle(SIGALRM, ignore_signal);
     handle(SIGTERM, note_end);
 }
 

@@ -30,10 +30,10 @@ public:
     // away. Both keep its window at the plan's, if there is one.
     int accept_one(int listener) const;
     ssize_t take(int s) const;
-    // The same of all that comes until a signal, in one call: the sum.
+    // Takes all that comes until a signal arrives, in one call; returns the number of bytes.
     ssize_t take_until_woken(int s) const;
     int to_connect() const;
-    // To the flow's other side: what connect() says.
+    // Connects to the flow's other side; returns the result of connect().
     int connect_to(int s) const;
     int connected() const;
     // A packet of the application does not wait for another one (Nagle).
@@ -52,13 +52,14 @@ private:
 };
 
 int window_of(int s);
-// No read and no write of it takes longer.
+// Limits the time that a read or a write may take.
 void limit_time(int s, time_t seconds);
 // From that time on no call waits: it ends with EINTR. The signal is repeated now and then, in case
 // it comes between two calls.
 void wake_at(double at);
 // The same from SIGTERM on; asked_to_end() says whether it came.
 void wake_when_asked_to_end();
+// True: SIGTERM has come since wake_when_asked_to_end().
 bool asked_to_end();
 
 }  // namespace wip::flow

@@ -18,7 +18,8 @@
 namespace wip::flow {
 namespace {
 
-constexpr std::size_t most_seconds = 4000;  // of which the bytes of each are reported
+// seconds for which the bytes of each second are reported
+constexpr std::size_t most_seconds = 4000;
 constexpr double steady_after_s = 1.0;
 constexpr std::size_t chunk_bytes = 1 << 17;
 constexpr double for_ever = std::numeric_limits<double>::infinity();
@@ -64,9 +65,9 @@ void tell_sender(const job& j, int s, double began, std::uint64_t written, const
 
 namespace {
 
-// Receives until the peer has closed, or for so many seconds. Reports bytes, first arrival and end,
-// and bytes in each second of the flow. The clock is read once a second, since a read of it costs
-// as much as one of data.
+// Receives until the peer has closed, or for the seconds of the flow. Reports bytes, first arrival
+// and end, and the bytes in each second of the flow. The clock is read once a second, since reading
+// it costs as much as reading data.
 void receive_bulk(const job& j) {
     const flow& f = j.f;
     const sockets with = j.with();
@@ -84,7 +85,7 @@ void receive_bulk(const job& j) {
     if (s >= 0) until = timed ? began + f.seconds : longest_s;
     const auto next_second = [&] { return start + static_cast<double>(by_second.size()) + 1; };
     errno = EINTR;
-    bool wait_for_one = true;  // arrival, the time of which counts
+    bool wait_for_one = true;  // waits for an arrival whose time counts
     for (ssize_t n = -1; s >= 0; n = wait_for_one ? with.take(s) : with.take_until_woken(s)) {
         if (n == 0 || (n < 0 && errno != EINTR)) break;
         if (n > 0 && bytes == 0) {
@@ -124,9 +125,10 @@ void receive_bulk(const job& j) {
     j.to.say(found);
 }
 
-// bulk: as much as goes in so many seconds from the connection on, and what is not sent is dropped;
-// a link too bad to connect over is reported, also if the other end alone had no connection and
-// resets. telnet: the same with what has arrived. Otherwise so many bytes, and an orderly end.
+// bulk: sends as much as possible in the seconds of the flow, from the connection on; what has not
+// been sent by then is dropped. A link too bad to connect over is reported, also if only the other
+// end failed to connect and resets. telnet: the same with the packets that have arrived. Otherwise
+// sends the flow's bytes and closes in order.
 void send_bulk(const job& j) {
     const flow& f = j.f;
     const sockets with = j.with();
@@ -154,7 +156,7 @@ void send_bulk(const job& j) {
     if (arrivals) with.send_at_once(s);
     const double began = now(), until = began + f.seconds;
     double sample = now() + 1;
-    if (timed) {  // a write() that waits ends at either
+    if (timed) {  // a write() that waits ends at the end of either
         limit_time(s, 0);
         wake_at(measured > 0 ? measured : until);
     }

@@ -23,7 +23,7 @@ public:
     double mean_window() const { return window_ / n_; }
     double widest() const { return widest_; }
     double window_variance() const { return squares_ / n_ - mean_window() * mean_window(); }
-    // Time of the first sample by which a segment had been sent again; 0: not seen.
+    // Time of the first sample at which a retransmission was counted; 0: there was none.
     double first_again() const { return first_again_; }
 
 private:
@@ -31,16 +31,16 @@ private:
     int n_ = 0;
 };
 
-// Bytes of connections.
+// Bytes that connections sent.
 struct sent_bytes {
     unsigned long long acked = 0, sent = 0, again = 0;
 
-    // Adds those of a connection; without one (-1) nothing.
+    // Adds the bytes of connection `s`; -1: there is none.
     sent_bytes with(int s) const;
 };
 
-// How far a sender was at some time. The kernel's counters are those of the whole side: what sends
-// beside this flow there tells the same. `before`: the sender's connections before this one.
+// How far a sender was at some time. The kernel's counters are those of the whole side, so other
+// flows of that side report the same ones. `before`: the sender's connections before this one.
 class mark {
 public:
     static mark of(int s, const sent_bytes& before = {});
@@ -58,7 +58,7 @@ private:
 
 // How often the senders of this namespace have had to recover.
 struct recoveries {
-    unsigned long long timeouts = 0, fast = 0, undone = 0;  // fast: from duplicate ACKs
+    unsigned long long timeouts = 0, fast = 0, undone = 0;  // recoveries that duplicate ACKs began
 };
 recoveries recoveries_now();
 

@@ -7,9 +7,9 @@
 
 namespace wip::flow {
 
-// A pipe keeps what is not longer than this (PIPE_BUF) together.
+// A pipe keeps a line together that is not longer than this, bytes (PIPE_BUF).
 constexpr std::size_t longest_line = 4096;
-constexpr std::size_t longest_list = 3072;  // of one line, characters
+constexpr std::size_t longest_list = 3072;  // characters of a list in one line
 
 // A call of the kernel's failed that an end cannot do without: machine_error, with errno.
 [[noreturn]] void give_up(const std::string& what);
@@ -17,7 +17,7 @@ constexpr std::size_t longest_list = 3072;  // of one line, characters
 // The object in one line; bytes that are not UTF-8 are replaced.
 std::string text_of(const nlohmann::json& line);
 
-// x rounded to so many digits behind the point.
+// x rounded to this number of digits behind the decimal point.
 double rounded(double x, int digits);
 
 // One end of a flow, which writes its results to a descriptor.

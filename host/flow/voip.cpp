@@ -17,21 +17,21 @@
 namespace wip::flow {
 namespace {
 
-constexpr std::size_t longest_packet = 1 << 16;
-constexpr std::int32_t ours = 0x70696f76;  // "voip"
+constexpr std::size_t longest_packet = 1 << 16;  // bytes
+constexpr std::int32_t voip_magic = 0x70696f76;  // "voip"
 
-struct spoken {  // the head of a packet
+struct packet_header {  // header of a packet
     double sent = 0;
     std::int32_t number = 0;
-    std::int32_t magic = ours;
+    std::int32_t magic = voip_magic;
 };
 
-struct heard {
+struct arrived_packet {
     ssize_t size;
     double at;
 };
 
-heard receive(int s, char* packet, bool kernel_times) {
+arrived_packet receive(int s, char* packet, bool kernel_times) {
     if (!kernel_times) {
         const ssize_t size = ::recv(s, packet, longest_packet, 0);
         return {size, now()};
@@ -63,15 +63,15 @@ void listen_voip(const job& j) {
         wake_when_asked_to_end();
     j.listening();
     for (;;) {
-        spoken p;
-        const heard h = receive(s, packet, f.kernel_times);
+        packet_header p;
+        const arrived_packet h = receive(s, packet, f.kernel_times);
         if (h.at >= until || (h.size < 0 && asked_to_end())) break;
         if (h.size < static_cast<ssize_t>(sizeof p)) {
             foreign += h.size >= 0 ? 1 : 0;
             continue;
         }
         std::memcpy(&p, packet, sizeof p);
-        if (p.magic != ours) {
+        if (p.magic != voip_magic) {
             ++foreign;
             continue;
         }
@@ -89,7 +89,7 @@ void talk_voip(const job& j) {
     const int s = ::socket(AF_INET, SOCK_DGRAM, 0), packets = f.packets();
     int not_sent = 0;
     double latest = 0;
-    spoken p;
+    packet_header p;
     if (s < 0 || j.with().connect_to(s) != 0) give_up("socket");
     for (; p.number < packets; ++p.number) {
         const double at = start + p.number * f.interval_s;

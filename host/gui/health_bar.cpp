@@ -13,15 +13,15 @@ namespace wip::gui {
 using openwip::telemetry::Telemetry;
 
 namespace {
-constexpr int most_letters = 60;  // of a reason, beside the other fields
-QString digits(double value, int behind) { return QString::number(value, 'f', behind); }
+constexpr int most_letters = 60;  // characters of a reason that are shown beside the other fields
+QString digits(double value, int decimals) { return QString::number(value, 'f', decimals); }
 
 QString row(const char* name, const char* topic, const google::protobuf::Message& latest) {
     return QString::fromStdString(row_words(name, {{topic, &latest}}));
 }
 }  // namespace
 
-health_bar::health_bar(const session& of, QWidget* parent) : QFrame(parent), session_(of) {
+health_bar::health_bar(const session& shown, QWidget* parent) : QFrame(parent), session_(shown) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(6, 2, 6, 2);
     row->setSpacing(6);
@@ -103,9 +103,9 @@ void health_bar::show_verdict() {
 void health_bar::refresh(double frames_per_second) {
     const session_model& m = session_.model();
     const stream_state state = session_.state();
-    const bool fine = state == stream_state::live || state == stream_state::replay;
+    const bool stream_runs = state == stream_state::live || state == stream_state::replay;
     set("stream", session_.state_text(),
-        fine                             ? mood::neutral
+        stream_runs                      ? mood::neutral
         : state == stream_state::waiting ? mood::neutral
                                          : mood::bad);
 

@@ -15,7 +15,7 @@ namespace wip::gui {
 class health_bar : public QFrame {
     Q_OBJECT
 public:
-    explicit health_bar(const session& of, QWidget* parent = nullptr);
+    explicit health_bar(const session& shown, QWidget* parent = nullptr);
     void refresh(double frames_per_second);
     QString text_of(const QString& field) const;
     std::vector<QString> fields() const;

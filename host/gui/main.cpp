@@ -26,7 +26,8 @@ using namespace wip::gui;
 using wip::bad_input;
 
 using wip::config::exit_bad_input;
-constexpr int exit_not_written = 3;  // a record, as of ./openwip record
+// a recording is not complete, the same code as of ./openwip record
+constexpr int exit_not_written = 3;
 
 constexpr const char* program = "openwip monitor";
 
@@ -34,7 +35,7 @@ int complain(const std::string& why) { return wip::config::complain(program, why
 
 // Qt ends a program that finds no display with abort(); a core dump is no answer.
 void one_line(QtMsgType type, const QMessageLogContext&, const QString& text) {
-    static QString reason;  // comes as a warning before the end
+    static QString reason;  // Qt gives the reason as a warning before it aborts
     if (type == QtWarningMsg) reason = text.simplified();
     if (type == QtFatalMsg) {
         complain("no window can be opened: " +

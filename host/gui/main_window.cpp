@@ -22,11 +22,11 @@
 namespace wip::gui {
 namespace {
 
-constexpr int layout_version = 5;  // another set of docks
+constexpr int layout_version = 5;  // grows when the set of docks changes
 
 }  // namespace
 
-main_window::main_window(session& of) : session_(of), axis_(this) {
+main_window::main_window(session& shown) : session_(shown), axis_(this) {
     setObjectName("monitor");
     setWindowTitle("OpenWIP monitor");
     setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
@@ -82,7 +82,7 @@ void main_window::add_views() {
         due_.push_back({v});
         connect(v, &view::became_visible, this, [this, v] {
             for (auto& d : due_)
-                if (d.of == v) d.all = true;
+                if (d.drawn_view == v) d.all = true;
         });
     }
 }
@@ -182,8 +182,9 @@ void main_window::show_cursor() {
     statusBar()->showMessage(text);
     // Pictures of one moment show the moment under the cursor.
     for (auto& d : due_)
-        if (d.of->objectName() == "channel" || d.of->objectName() == "constellation" ||
-            d.of->objectName() == "spectrum")
+        if (d.drawn_view->objectName() == "channel" ||
+            d.drawn_view->objectName() == "constellation" ||
+            d.drawn_view->objectName() == "spectrum")
             d.seen_right = -1;
 }
 
@@ -204,19 +205,19 @@ void main_window::frame() {
     axis_.follow(static_cast<double>(model.newest_slot()));
     bool painted = true;
     for (auto& d : due_) {
-        if (!d.of->shown()) continue;
+        if (!d.drawn_view->shown()) continue;
         const bool news =
-            d.of->ticks() || d.seen != model.revision() || d.seen_right != axis_.right();
+            d.drawn_view->ticks() || d.seen != model.revision() || d.seen_right != axis_.right();
         if (!d.all && (!news || now < d.next_ms)) {
-            painted = painted && (!news || !d.of->paints_changes());
+            painted = painted && (!news || !d.drawn_view->paints_changes());
             continue;
         }
-        d.of->refresh(d.all);
+        d.drawn_view->refresh(d.all);
         d.all = false;
         d.seen = model.revision();
         d.seen_right = axis_.right();
         // A little early rather than a frame late: the clock has a grain.
-        d.next_ms = now + 1000 / d.of->frames_per_second() - 8;
+        d.next_ms = now + 1000 / d.drawn_view->frames_per_second() - 8;
     }
     if (painted) model.forget_changes();
 
@@ -276,7 +277,7 @@ QStringList main_window::export_to(const QString& folder) {
     for (view* v : views_)
         if (v->shown()) in_front.push_back(v);
     for (view* v : views_) {
-        if (!v->toggleViewAction()->isChecked()) continue;  // closed
+        if (!v->toggleViewAction()->isChecked()) continue;  // closed views are left out
         if (!v->shown()) {
             // A view behind another tab comes to the front for long enough to be laid out, filled
             // and drawn.

@@ -23,7 +23,7 @@ namespace wip::gui {
 class main_window : public QMainWindow {
     Q_OBJECT
 public:
-    explicit main_window(session& of);
+    explicit main_window(session& shown);
     ~main_window() override;
 
     slot_axis& axis() { return axis_; }
@@ -49,6 +49,7 @@ public:
 
     void arrange();  // the docks as they are at the first start
     void save_layout(const QString& name);
+    // False: there is no layout of this name, or it is of another version of the window.
     bool load_layout(const QString& name);
     QStringList layouts() const;
     void set_font_points(int points);
@@ -63,7 +64,7 @@ protected:
 
 private:
     struct due {
-        view* of;
+        view* drawn_view;
         qint64 next_ms = 0;
         std::uint64_t seen = 0;
         double seen_right = -1;

@@ -32,51 +32,52 @@ replay_bar::replay_bar(QWidget* parent) : QToolBar("Replay", parent) {
     addWidget(speed_);
     addWidget(text_);
     connect(play_, &QToolButton::clicked, this, [this] {
-        if (of_ == nullptr) return;
-        if (of_->at_end()) {
-            of_->seek(0, history_s);
+        if (replayer_ == nullptr) return;
+        if (replayer_->at_end()) {
+            replayer_->seek(0, history_s);
             Q_EMIT jumped();
-            of_->set_playing(true);
+            replayer_->set_playing(true);
         } else {
-            of_->set_playing(!of_->playing());
+            replayer_->set_playing(!replayer_->playing());
         }
         refresh();
     });
     connect(position_, &QSlider::sliderMoved, this, [this](int at) {
-        if (of_ == nullptr) return;
-        of_->seek(
-            static_cast<std::int64_t>(static_cast<double>(of_->length_ns()) * at / slider_steps),
-            history_s);
+        if (replayer_ == nullptr) return;
+        replayer_->seek(static_cast<std::int64_t>(static_cast<double>(replayer_->length_ns()) * at /
+                                                  slider_steps),
+                        history_s);
         Q_EMIT jumped();
     });
     connect(speed_, &QComboBox::currentIndexChanged, this, [this](int i) {
-        if (of_ != nullptr) of_->set_speed(speed_->itemData(i).toDouble());
+        if (replayer_ != nullptr) replayer_->set_speed(speed_->itemData(i).toDouble());
     });
     hide();
 }
 
-void replay_bar::show_for(replayer* of) {
-    of_ = of;
-    setVisible(of != nullptr);
-    if (of != nullptr) {
-        of->set_speed(speed_->currentData().toDouble());
+void replay_bar::show_for(replayer* replay) {
+    replayer_ = replay;
+    setVisible(replay != nullptr);
+    if (replay != nullptr) {
+        replay->set_speed(speed_->currentData().toDouble());
         refresh();
     }
 }
 
 void replay_bar::refresh() {
-    if (of_ == nullptr) return;
-    const double length = static_cast<double>(std::max<std::int64_t>(1, of_->length_ns()));
-    const auto at = static_cast<double>(of_->position_ns());
+    if (replayer_ == nullptr) return;
+    const double length = static_cast<double>(std::max<std::int64_t>(1, replayer_->length_ns()));
+    const auto at = static_cast<double>(replayer_->position_ns());
     if (!position_->isSliderDown())
         position_->setValue(static_cast<int>(at / length * slider_steps));
-    play_->setIcon(style()->standardIcon(of_->playing() && !of_->at_end() ? QStyle::SP_MediaPause
-                                                                          : QStyle::SP_MediaPlay));
+    play_->setIcon(style()->standardIcon(replayer_->playing() && !replayer_->at_end()
+                                             ? QStyle::SP_MediaPause
+                                             : QStyle::SP_MediaPlay));
     QString text =
         QStringLiteral(" %1 / %2 s").arg(at * 1e-9, 0, 'f', 1).arg(length * 1e-9, 0, 'f', 1);
-    if (!of_->record().trouble().isEmpty())
-        text += "  (what follows cannot be shown: " + of_->record().trouble() + ")";
-    else if (!of_->record().whole())
+    if (!replayer_->record().trouble().isEmpty())
+        text += "  (what follows cannot be shown: " + replayer_->record().trouble() + ")";
+    else if (!replayer_->record().whole())
         text += "  (reading)";
     text_->setText(text);
 }

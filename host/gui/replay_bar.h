@@ -16,19 +16,19 @@ class replay_bar : public QToolBar {
     Q_OBJECT
 public:
     explicit replay_bar(QWidget* parent = nullptr);
-    void show_for(replayer* of);  // nullptr: hides
+    void show_for(replayer* replay);  // nullptr: hides
     void refresh();
 
 Q_SIGNALS:
     void jumped();
 
 private:
-    replayer* of_ = nullptr;
+    replayer* replayer_ = nullptr;
     QToolButton* play_;
     QSlider* position_;
     QComboBox* speed_;
     QLabel* text_;
-    static constexpr double history_s = 60;  // that a jump brings back
+    static constexpr double history_s = 60;  // seconds of history that a jump restores
 };
 
 }  // namespace wip::gui

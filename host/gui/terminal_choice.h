@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which of several terminals the pictures show: one of them, or all together. A list in the window
-// and the same choice for menus and keys.
+// Selects which of several terminals the pictures show, or all together: a list in the window, and
+// the same choice for menus and keys.
 #pragma once
 
 #include <QComboBox>

@@ -54,10 +54,10 @@ void main_window::add_actions() {
 
 void main_window::add_file_actions(QMenu* menu) {
     // Every one of these may find a full disk or a folder that is not ours.
-    const auto attempt = [this](auto what) {
-        return [this, what] {
+    const auto attempt = [this](auto step) {
+        return [this, step] {
             try {
-                what();
+                step();
             } catch (const std::exception& e) {
                 say_trouble(e.what());
             }
@@ -116,13 +116,13 @@ void main_window::add_file_actions(QMenu* menu) {
         }));
     auto* one = menu->addMenu("Export one &view");
     for (view* v : views_) {
-        auto* of = one->addMenu(v->title());
-        add(of, "CSV...", {}, "The visible window as a table", attempt([this, v] {
+        auto* submenu = one->addMenu(v->title());
+        add(submenu, "CSV...", {}, "The visible window as a table", attempt([this, v] {
                 const QString path =
                     QFileDialog::getSaveFileName(this, "CSV", v->objectName() + ".csv");
                 if (!path.isEmpty()) save_table(*v, path);
             }));
-        add(of, "PNG...", {}, "The picture", attempt([this, v] {
+        add(submenu, "PNG...", {}, "The picture", attempt([this, v] {
                 const QString path =
                     QFileDialog::getSaveFileName(this, "PNG", v->objectName() + ".png");
                 if (!path.isEmpty()) save_picture(v->widget(), path);

@@ -9,16 +9,16 @@
 
 namespace wip::gui {
 
-void save_picture(QWidget* of, const QString& path) {
-    if (!of->grab().save(path, "PNG"))
+void save_picture(QWidget* shown, const QString& path) {
+    if (!shown->grab().save(path, "PNG"))
         throw bad_input(
             (path + ": the picture cannot be written; valid: a file in a writable folder")
                 .toStdString());
 }
 
-void save_table(const view& of, const QString& path) {
+void save_table(const view& shown, const QString& path) {
     QSaveFile file(path);
-    const QByteArray text = of.csv().toUtf8();
+    const QByteArray text = shown.csv().toUtf8();
     if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit())
         throw bad_input((path + ": " + file.errorString()).toStdString());
 }
@@ -28,12 +28,12 @@ QStringList make_folder(const QString& folder) {
     return {};
 }
 
-QStringList save_view(const view& of, const QString& folder) {
-    const QString stem = folder + "/" + of.objectName();
+QStringList save_view(const view& shown, const QString& folder) {
+    const QString stem = folder + "/" + shown.objectName();
     QStringList names{stem + ".png"};
-    save_picture(of.widget(), names[0]);
-    if (!of.csv().isEmpty()) {
-        save_table(of, stem + ".csv");
+    save_picture(shown.widget(), names[0]);
+    if (!shown.csv().isEmpty()) {
+        save_table(shown, stem + ".csv");
         names << stem + ".csv";
     }
     return names;

@@ -11,11 +11,12 @@
 namespace wip::gui {
 
 // Each throws bad_input with path and reason.
-void save_picture(QWidget* of, const QString& path);
-void save_table(const view& of, const QString& path);
+void save_picture(QWidget* shown, const QString& path);
+void save_table(const view& shown, const QString& path);
 // The folder, made when it is not there; an empty list, to be filled.
 QStringList make_folder(const QString& folder);
-// PNG, and CSV of one that has data, named after the id of the view; returns the names.
-QStringList save_view(const view& of, const QString& folder);
+// Writes a PNG, and a CSV if the view has data, both named after the id of the view; returns the
+// names.
+QStringList save_view(const view& shown, const QString& folder);
 
 }  // namespace wip::gui

@@ -15,11 +15,12 @@ namespace wip::gui {
 namespace {
 
 constexpr int every_ms = 500;
-constexpr int counted_at_once = 4;
+constexpr int counted_at_once = 4;  // views whose lines one call counts
 
 }  // namespace
 
-window_words::window_words(const main_window& of, const QString& path) : of_(of), path_(path) {
+window_words::window_words(const main_window& window, const QString& path)
+    : window_(window), path_(path) {
     const QString trouble = write();
     if (!trouble.isEmpty())
         throw bad_input(QStringLiteral("--words is '%1': %2; valid: a file that can be written")
@@ -36,18 +37,19 @@ window_words::window_words(const main_window& of, const QString& path) : of_(of)
 }
 
 QString window_words::write() {
-    const auto& all = of_.views();
+    const auto& all = window_.views();
     for (int i = 0; i < counted_at_once; ++i, ++next_) {
         const view* v = all[next_ % all.size()];
         const auto lines = v->csv().count('\n');
         lines_[v->objectName()] = static_cast<int>(std::max<qsizetype>(1, lines) - 1);
     }
     QJsonObject health, views, controls;
-    for (const QString& field : of_.health().fields()) health[field] = of_.health().text_of(field);
+    for (const QString& field : window_.health().fields())
+        health[field] = window_.health().text_of(field);
     for (const view* v : all)
         views[v->objectName()] = QJsonObject{
             {"title", v->windowTitle()}, {"shown", v->shown()}, {"lines", lines_[v->objectName()]}};
-    const auto* panel = qobject_cast<controls_view*>(of_.view_of("controls"));
+    const auto* panel = qobject_cast<controls_view*>(window_.view_of("controls"));
     for (const auto& row : control_rows())
         controls[QString::fromStdString(row.station + " " + row.key)] =
             panel->read_back(row.station, row.key);
@@ -56,8 +58,8 @@ QString window_words::write() {
                             {"views", views},
                             {"controls", controls},
                             {"control_status", panel->status()},
-                            {"status_bar", of_.statusBar()->currentMessage()},
-                            {"terminals", of_.terminals().text()},
+                            {"status_bar", window_.statusBar()->currentMessage()},
+                            {"terminals", window_.terminals().text()},
                             {"focus", focus == nullptr ? QString() : focus->objectName()}};
     QSaveFile file(path_);
     const QByteArray text = QJsonDocument(state).toJson();

@@ -15,12 +15,12 @@ class window_words {
 public:
     // Throws bad_input with one line when the file cannot be written. A later error is reported
     // once on standard error.
-    window_words(const main_window& of, const QString& path);
+    window_words(const main_window& window, const QString& path);
 
 private:
-    QString write();  // what went wrong, or nothing
+    QString write();  // returns the error, or an empty text
 
-    const main_window& of_;
+    const main_window& window_;
     QString path_;
     QTimer timer_;
     // Lines are counted in a few views at a time: a long table takes a frame or two.

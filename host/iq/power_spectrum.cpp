@@ -28,7 +28,7 @@ power_spectrum::power_spectrum() {
         spectrum_.reset(spgramcf_create(transform, LIQUID_WINDOW_BLACKMANHARRIS, transform, step));
     }
     if (!spectrum_) throw std::bad_alloc();
-    constexpr int at = 100;  // any point: its frequency goes round in a whole transform
+    constexpr int at = 100;  // any point will do: its frequency is periodic in the transform
     std::vector<cf32> tone(transform);
     for (std::size_t n = 0; n < tone.size(); ++n)
         tone[n] = std::polar(
@@ -47,7 +47,7 @@ void power_spectrum::measure(std::span<const cf32> in, std::span<float, nof_poin
     };
     spgramcf_reset(spectrum_.get());
     write(in.first(transform - step));
-    spgramcf_clear(spectrum_.get());  // not the buffer
+    spgramcf_clear(spectrum_.get());  // clears the sums, not the buffer
     write(in.subspan(transform - step));
     spgramcf_get_psd(spectrum_.get(), db.data());
 }

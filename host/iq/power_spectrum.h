@@ -44,7 +44,7 @@ private:
     void measure(std::span<const cf32> in, std::span<float, nof_points> db);
 
     std::unique_ptr<spgramcf_s, destroy> spectrum_;
-    float full_scale_db_ = 0;  // liquid's value of a tone of amplitude 1
+    float full_scale_db_ = 0;  // liquid's level of a tone of amplitude 1, in dB
 };
 
 }  // namespace wip::iq

@@ -17,7 +17,7 @@ namespace wip::iq {
 
 class radio_clock {
 public:
-    static constexpr double drift = 50e-6;  // between radio and host
+    static constexpr double drift = 50e-6;  // relative drift between the clocks of radio and host
 
     // Adds a reading of the radio's clock, `time` (samples), which arrived at `arrived`, ns of the
     // monotonic clock. A radio whose clock has not begun has 0, which is no reading. One that was

@@ -16,8 +16,8 @@ namespace wip::iq {
 
 namespace {
 
-constexpr std::size_t most_stretches = 4096;
-constexpr std::size_t largest_write = std::size_t{1} << 20;
+constexpr std::size_t most_stretches = 4096;                 // stretches without a gap
+constexpr std::size_t largest_write = std::size_t{1} << 20;  // bytes
 constexpr std::array<std::uint8_t, 8> reports_magic{'O', 'W', 'S', 'L', 'O', 'T', 'S', '1'};
 
 int create(const std::string& name) {

@@ -31,10 +31,11 @@ struct sample_recorder_config {
     std::string samples_file = {};  // empty: no samples
     std::string reports_file = {};  // empty: no reports
     sample begin = sample(std::numeric_limits<std::int64_t>::min());
-    sample end = sample(std::numeric_limits<std::int64_t>::max());  // first one not recorded
-    sample_count most = sample_count(0);                            // from the first; 0: all
-    std::size_t queue_samples = std::size_t{1} << 23;               // 1.1 s
-    std::size_t queue_bytes = std::size_t{1} << 23;                 // of reports
+    // first sample that is not recorded
+    sample end = sample(std::numeric_limits<std::int64_t>::max());
+    sample_count most = sample_count(0);               // samples from the first one on; 0: all
+    std::size_t queue_samples = std::size_t{1} << 23;  // 1.1 s
+    std::size_t queue_bytes = std::size_t{1} << 23;    // bytes of the reports' queue
 };
 
 class sample_recorder {
@@ -67,27 +68,27 @@ private:
 
         std::size_t room() const noexcept;
         void put(std::span<const std::uint8_t> bytes) noexcept;  // needs room; not yet visible
-        std::uint64_t position = 0;                              // of the writer
+        std::uint64_t position = 0;                              // position of the writer
     };
     void wake() noexcept;
     void run() noexcept;
     bool drain(byte_queue& queue) noexcept;  // true: there was something
 
     const sample_recorder_config config_;
-    sample end_;  // of config_, or what `most` comes to
+    sample end_;  // end of config_, or what follows from `most`
     byte_queue sample_queue_;
     byte_queue report_queue_;
     recording facts_;
     sample expected_;
     double later_ = 0;
     bool begun_ = false;
-    bool lost_ = false;  // since the last sample that was taken
+    bool lost_ = false;  // since the last sample that was accepted
     std::atomic<std::int64_t> taken_{0};
     std::atomic<bool> complete_{false};
     std::atomic<bool> failed_{false};
     std::atomic<bool> over_{false};
     std::atomic<std::uint32_t> news_{0};
-    std::string disk_error_;  // by run()
+    std::string disk_error_;  // set by run()
     std::thread thread_;
 };
 

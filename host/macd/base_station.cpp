@@ -18,12 +18,12 @@ namespace {
 // Furthest jump of a slot number that is taken for a gap (an overflow, a late restart of a stream)
 // and not for a damaged message: one second.
 constexpr slot_count largest_gap{slots_per_second};
-constexpr std::size_t most_open_requests = 64;
+constexpr std::size_t most_open_requests = 64;  // requests of the flowgraph for a plan
 // The first requests of a flowgraph are answered before the terminal's clock is known, or the loop
 // of plan and report could not begin.
 constexpr int requests_without_clock = 3;
-// Slots whose frames are all acknowledged or failed, of which topic `slot` publishes so many at
-// most each time.
+// Topic `slot` publishes, at a time, at most this number of slots whose frames have all been
+// acknowledged or have failed.
 constexpr slot_count most_settled{48};
 // An uplink packet may be up to 15000 slots on its way (uplink.delay_slots).
 constexpr slot_count longest_uplink{15000 + slots_per_second};
@@ -89,7 +89,7 @@ void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
     // Slots before this one that were not sent: they are reported once, so also by a request that
     // is dropped.
     for (const std::int64_t lost : request.not_sent()) mac_.on_not_sent(asked_.here(slot(lost)));
-    // The clock of a radio goes on while its station stands still, however long that is, and may
+    // The clock of a radio goes on while its station stalls, however long that is, and may
     // begin anew.
     const bool far = free_running_ ? asked_.offer(sent) == slot_clock::verdict::doubtful
                                    : planned_any_ && !near(sent, planned_, largest_gap);
@@ -221,7 +221,8 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
         case slot_clock::verdict::stale:
             ++stale_;
             break;
-        case slot_clock::verdict::doubtful:  // its packets are taken all the same
+        // a message whose clock is not accepted still has valid packets
+        case slot_clock::verdict::doubtful:
             // While the terminal has no lock, renumber() has written this station's own slot number
             // into its message.
             if (m.locked() || !free_running_)
@@ -246,22 +247,25 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
     if (!free_running_) answer_requests();
 }
 
-// Converts slot numbers to this station's count. What the terminal has received has numbers that
-// fit it modulo a hyperframe; without lock (or in a false one: nobody receives what has not been
-// sent) a terminal counts by its own clock, of which nothing is known here: its slot is the one
-// that is on the air.
+// Converts slot numbers to this station's count. Numbers of slots that the terminal has received
+// agree with it modulo a hyperframe. Without lock, or in a false one (a station receives nothing
+// that was not sent), a terminal counts by its own clock, which is not known here: then its slot is
+// taken to be the one that is on the air.
 void base_station::renumber(openwip::uplink::Uplink& m) const {
-    const auto mine = [this](std::int64_t sent) { return nearest_that_fits(planned_, sent).value; };
-    const std::int64_t sent = m.now(), received = mine(sent);
+    const auto in_own_count = [this](std::int64_t sent) {
+        return nearest_that_fits(planned_, sent).value;
+    };
+    const std::int64_t sent = m.now(), received = in_own_count(sent);
     const bool possible = received <= planned_.value && planned_ - slot(received) < largest_gap;
     m.set_now(m.locked() && possible ? received : (planned_ - lead_).value);
     for (auto& p : *m.mutable_packets())
         if (plausible_slot(p.arrival())) p.set_arrival(p.arrival() - sent + m.now());
     if (m.has_feedback() && plausible_slot(m.feedback().air()))
-        m.mutable_feedback()->set_air(mine(m.feedback().air()));
+        m.mutable_feedback()->set_air(in_own_count(m.feedback().air()));
     if (!m.has_packet_reports()) return;
     for (auto& w : *m.mutable_packet_reports()->mutable_report())
-        if (plausible_slot(w.complete())) w.set_complete(std::min(mine(w.complete()), m.now()));
+        if (plausible_slot(w.complete()))
+            w.set_complete(std::min(in_own_count(w.complete()), m.now()));
 }
 
 // No slot has been planned, so there is no count into which the terminal's could be turned.
@@ -336,7 +340,8 @@ bool base_station::on_tun() { return read_tun() && tun_alive_; }
 slot base_station::next_slot() const { return planned_any_ ? planned_ + slot_count(1) : slot(0); }
 
 party base_station::waits_for() const {
-    if (requests_.empty()) return party::flowgraph;  // answered: the next request is owed
+    // all requests are answered, so the flowgraph owes the next one
+    if (requests_.empty()) return party::flowgraph;
     return party::peer;
 }
 

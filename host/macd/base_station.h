@@ -61,6 +61,7 @@ private:
         slot arrival;
         std::vector<std::uint8_t> data;
     };
+    // True: the terminal's clock is known and far enough for this slot to be planned.
     bool clock_allows(slot air) const;
     void answer_requests();
     void plan_and_send(slot air);
@@ -70,6 +71,7 @@ private:
     void deliver_at_once(const openwip::uplink::Uplink& message);
     void take_packets(const openwip::uplink::Uplink& message);
     void deliver_arrived();
+    // Reads all packets that wait; false: the interface is gone.
     bool read_tun();
     void move_wires();
     // Nanoseconds that the terminal's clock has passed: known to the slot, as everything here is.
@@ -85,7 +87,7 @@ private:
     const slot_count loop_;  // the plan of slot k waits for the terminal's report of slot k - loop_
     const bool free_running_;
     const extension::link_rules_config rules_config_;
-    std::optional<extension::link_rules> rules_;  // before the MAC that uses them
+    std::optional<extension::link_rules> rules_;  // declared before the MAC that uses it
     base_station_mac mac_;
     packet_watch packets_;
 
@@ -94,12 +96,12 @@ private:
     int answered_ = 0;  // only counted up to the three that need no clock
     bool planned_any_ = false;
     slot planned_;           // last slot planned
-    slot_grant last_grant_;  // of it
-    slot published_;         // topic `slot` is published, or was not due, up to here
+    slot_grant last_grant_;  // grant of that slot
+    slot published_;         // topic `slot` is published, or was not due, up to this slot
     // Slot numbers of the transmitter's requests, when free-running: here() makes this station's
     // count of such a number, there() the transmitter's.
     slot_clock asked_;
-    slot_clock clock_;  // the terminal's: it has passed the end of this slot
+    slot_clock clock_;  // the terminal has passed the end of this slot
     std::uint64_t stale_ = 0;
     bool tun_alive_ = true;
     int loop_to_tell_ =
@@ -107,14 +109,14 @@ private:
 
     packet_model::wired_link to_base_, from_base_;
     std::int64_t wired_now_ = 0,
-                 uplink_now_ = 0;  // of both, and of the last packet from the uplink
+                 uplink_now_ = 0;  // time of both, and of the last packet from the uplink
 
-    std::deque<arriving_packet> arriving_;  // by arrival
+    std::deque<arriving_packet> arriving_;  // packets by their time of arrival
     packets_bytes uplink_in_;
     packets_bytes uplink_queued_;
     packets_bytes uplink_bad_arrival_;
     packets_bytes feedback_;
-    struct missed_slots {  // receiver.proto
+    struct missed_slots {  // slots that missed their time, by the reasons of receiver.proto
         std::uint64_t late = 0, underflows = 0, late_plans = 0, skipped = 0;
     };
     missed_slots missed_, missed_at_reset_;

@@ -116,7 +116,7 @@ void event_loop::turn() {
     const bool news = wait();
     on_slot_link();
     on_uplink();
-    on_slot_link();  // what came in while a plan was sent
+    on_slot_link();  // takes what came in while a plan was sent
     if (watched_.ready(control_at)) on_control();
     if (!end_.reached() && (news || first_turn_)) {
         on_connections();
@@ -150,8 +150,8 @@ void event_loop::follow_peer() {
     }
     if (!config_.peer_may_leave || uplink_->connected() == peer_here_) return;
     peer_here_ = uplink_->connected();
-    const std::string what = name_of(party::peer) + (peer_here_ ? " is there" : " has left");
-    spdlog::info("{} (slot {})", what, last_slot_.value);
+    const std::string change = name_of(party::peer) + (peer_here_ ? " is there" : " has left");
+    spdlog::info("{} (slot {})", change, last_slot_.value);
     events_.say(peer_here_ ? openwip::telemetry::Event::INFO : openwip::telemetry::Event::WARNING,
                 "peer", peer_here_ ? "connected" : "left", last_slot_);
     if (!peer_here_) return;
@@ -219,8 +219,8 @@ bool event_loop::read_from_flowgraph(std::span<const std::uint8_t> in) {
 }
 
 void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
-    const auto mine = static_cast<unsigned>(openwip::slot_link::VERSION_CURRENT);
-    const bool fits = hello.version() == mine && hello.role() == role_name(config_);
+    const auto own_version = static_cast<unsigned>(openwip::slot_link::VERSION_CURRENT);
+    const bool fits = hello.version() == own_version && hello.role() == role_name(config_);
     if (fits) {
         hello_received_ = true;
         return;
@@ -230,10 +230,11 @@ void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
         malformed("slot link", "a hello that does not fit");
         return;
     }
-    if (hello.version() != mine)
+    if (hello.version() != own_version)
         end_.set({openwip::stop::UNFIT, "slot link: the flowgraph speaks version " +
                                             std::to_string(hello.version()) + ", macd version " +
-                                            std::to_string(mine) + "; build both from one tree"});
+                                            std::to_string(own_version) +
+                                            "; build both from one tree"});
     else
         end_.set({openwip::stop::UNFIT, "slot link: the flowgraph's role is \"" +
                                             hello.role().substr(0, 32) + "\", here is \"" +
@@ -328,7 +329,7 @@ void event_loop::fill(openwip::control::MacStatus& status) {
 
 void event_loop::slot_done(slot now) {
     last_slot_ = now;
-    watched_.replace(tun_at, -1);  // the station has read it
+    watched_.replace(tun_at, -1);  // the station has read it already
     if (!station_->tun_alive())
         end_.set({openwip::stop::GONE, "the interface " + config_.tun.name + " is gone"});
     const bool status = telemetry_.due(topic::status, now);
@@ -354,7 +355,8 @@ bool event_loop::send_to_flowgraph(const google::protobuf::MessageLite& message)
 }
 
 void event_loop::to_flowgraph(const ToFlowgraph& message) {
-    if (!send_to_flowgraph(message)) ++unsent_plans_;  // it died: its frames count as lost
+    // the flowgraph has ended, so the frames of the plan count as lost
+    if (!send_to_flowgraph(message)) ++unsent_plans_;
 }
 
 bool event_loop::to_peer(const google::protobuf::MessageLite& message) {
@@ -381,7 +383,7 @@ void event_loop::peer_ends(stop_cause cause, const std::string& why) {
 void event_loop::peer_format(const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     const auto why = settings_.misfit(lines);
-    // Only the first message of a peer counts: later, another one can only be a damaged message.
+    // Only the first message of a peer counts: a later wrong one can only be a damaged message.
     if (!why.empty() && peer_fits_)
         malformed("uplink", "a hello that does not fit");
     else if (!why.empty())
@@ -405,7 +407,7 @@ std::chrono::nanoseconds event_loop::patience(clock::time_point now) const {
 
 void event_loop::on_lost(party p) {
     if (p == party::peer && config_.peer_may_leave) {
-        if (uplink_->connected()) peer_here_ = false;  // that is another one already
+        if (uplink_->connected()) peer_here_ = false;  // otherwise it is a new connection already
         return;
     }
     liveness_.closed(p, clock::now());
@@ -417,12 +419,12 @@ void event_loop::check_liveness(clock::time_point now) {
         return (p == party::flowgraph ? *slot_link_ : *uplink_).connected();
     });
     if (!found) return;
-    const std::string who = name_of(found->who);
+    const std::string name = name_of(found->missing);
     if (found->silent)
         end_.set({openwip::stop::SILENT,
-                  fmt::format("{} is silent for {} s", who, config_.peer_timeout_s)});
+                  fmt::format("{} is silent for {} s", name, config_.peer_timeout_s)});
     else
-        end_.set({openwip::stop::DIED, who + " died (its connection closed)"});
+        end_.set({openwip::stop::DIED, name + " died (its connection closed)"});
 }
 
 }  // namespace wip::host

@@ -49,8 +49,8 @@ public:
     void slot_done(slot now) override;
 
 private:
-    void turn();  // one wake-up
-    bool wait();  // until something has come. False: nothing was waited for
+    void turn();  // handles one wake-up
+    bool wait();  // waits until something has come; false: nothing was waited for
     void on_slot_link();
     bool read_from_flowgraph(std::span<const std::uint8_t> in);
     void on_hello(const openwip::slot_link::Hello& hello);
@@ -60,6 +60,7 @@ private:
     bool configure(const std::string& yaml);  // false: nothing was changed
     void fill(openwip::control::MacStatus& status);
     void send_hellos();
+    // Sends without waiting; false: the other side is not connected, or its queue is full.
     bool send_to_flowgraph(const google::protobuf::MessageLite& message);
     bool send(peer::peer_link& link, const google::protobuf::MessageLite& message);
     void say_goodbye(const stop_reason& why);
@@ -86,13 +87,13 @@ private:
     poll_set watched_;
     bool first_turn_ = true;
 
-    bool hello_sent_ = false;  // ours, to the flowgraph
+    bool hello_sent_ = false;  // our hello to the flowgraph
     bool hello_received_ = false;
-    bool peer_greeted_ = false;  // base only
-    bool peer_fits_ = false;     // terminal only: its first word did
-    bool peer_here_ = false;     // of one that may leave
+    bool peer_greeted_ = false;  // base station only: the terminal has sent its hello
+    bool peer_fits_ = false;     // terminal only: the base station's settings fit
+    bool peer_here_ = false;     // a peer that may leave is connected
     std::uint64_t refusals_ = 0;
-    std::uint64_t occupied_ = 0;  // of them, reported as events
+    std::uint64_t occupied_ = 0;  // refusals that have been reported as events
     std::uint64_t malformed_ = 0;
     std::uint64_t unsent_plans_ = 0;
 

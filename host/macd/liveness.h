@@ -19,6 +19,7 @@ class liveness {
 public:
     using clock = std::chrono::steady_clock;
     using time = clock::time_point;
+    // until a closed connection counts as a death
     static constexpr std::chrono::milliseconds goodbye_grace{300};
 
     explicit liveness(double timeout_s)
@@ -27,8 +28,8 @@ public:
 
     // A message came. `slot_path`: it is one on which slots wait, so from now on the silence of
     // this party is measured. A party sends either only such messages or none.
-    void heard(party p, bool slot_path, time now) { of(p) = {slot_path, now}; }
-    bool started(party p) const { return p != party::nobody && of(p).started; }
+    void heard(party p, bool slot_path, time now) { watched_of(p) = {slot_path, now}; }
+    bool started(party p) const { return p != party::nobody && watched_of(p).started; }
     // The connection closed. The first party to go is the one to name.
     void closed(party p, time now) {
         if (gone_ != party::nobody) return;
@@ -37,15 +38,15 @@ public:
     }
 
     struct finding {
-        party who;
-        bool silent;  // else its connection closed
+        party missing;
+        bool silent;  // true: it was silent; false: its connection closed
     };
     // `owes`: the party that has to send next; `connected` tells whether a party is connected.
     template <class Connected>
     std::optional<finding> look(party owes, time now, Connected&& connected) {
         if (gone_ != party::nobody) {
             if (connected(gone_))
-                gone_ = party::nobody;  // it came back
+                gone_ = party::nobody;  // the party came back
             else if (now >= gone_at_ + goodbye_grace)
                 return finding{gone_, false};
         }
@@ -57,7 +58,7 @@ public:
         }
         return std::nullopt;
     }
-    // The time at which to look again although nothing came; nothing: never.
+    // The time at which to look again if no message comes before; empty: never.
     std::optional<time> next_look() const {
         std::optional<time> next;
         if (gone_ != party::nobody) next = gone_at_ + goodbye_grace;
@@ -68,11 +69,13 @@ public:
 private:
     struct watched {
         bool started = false;
-        time heard;
+        time last_message;
     };
-    watched& of(party p) { return p == party::flowgraph ? flowgraph_ : peer_; }
-    const watched& of(party p) const { return p == party::flowgraph ? flowgraph_ : peer_; }
-    time silent_from() const { return std::max(of(owing_).heard, owing_since_) + timeout_; }
+    watched& watched_of(party p) { return p == party::flowgraph ? flowgraph_ : peer_; }
+    const watched& watched_of(party p) const { return p == party::flowgraph ? flowgraph_ : peer_; }
+    time silent_from() const {
+        return std::max(watched_of(owing_).last_message, owing_since_) + timeout_;
+    }
 
     clock::duration timeout_;
     watched flowgraph_, peer_;

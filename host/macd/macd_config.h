@@ -23,21 +23,23 @@ struct macd_config {
     station_role_kind role = station_role_kind::base;
     std::string name;
     link_config link;
-    extension::link_rules_config rules;  // of the base station
+    extension::link_rules_config rules;  // rules of the base station
     // The flowgraph asks for a slot so long before it is on the air, for its radio's clock runs
     // freely; 0: that clock waits, and macd says when a slot is planned.
     int transmit_lead_slots = 0;
-    int fader_slots = 0;  // of the retransmission delay are between the two radios
+    // part of the retransmission delay that a fader between the radios takes, slots
+    int fader_slots = 0;
     bool tcp_l = false;
     uplink_config uplink;
-    packet_model::wired_config to_base, from_base;  // of the base station, to the server
-    std::string predictor;                          // of the terminal's receiver
+    // wired network between the base station and the server
+    packet_model::wired_config to_base, from_base;
+    std::string predictor;  // predictor of the terminal's receiver
     tun_settings tun;
     std::string tun_namespace;
     std::string slot_link_endpoint;
     std::string uplink_endpoint;
-    std::string uplink_keys;      // folder, empty: none
-    bool peer_may_leave = false;  // and come back
+    std::string uplink_keys;      // folder with the keys; empty: none
+    bool peer_may_leave = false;  // the peer may leave and come back
     std::string control_endpoint;
     std::string telemetry_endpoint;
     telemetry_rates telemetry;

@@ -17,7 +17,7 @@ bool packet_watch::ask(std::uint64_t watch) {
 }
 
 void packet_watch::on_reports(const openwip::uplink::PacketReports& reports, slot now) {
-    if (watch_ == 0 || reports.watch() != watch_) return;  // of a watch that is over
+    if (watch_ == 0 || reports.watch() != watch_) return;  // a late report of an earlier watch
     if (const char* why = read_reports(reports, now, reports_)) {
         port_->malformed("uplink", why);
         return;

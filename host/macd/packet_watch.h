@@ -22,8 +22,8 @@ public:
     packet_watch& operator=(const packet_watch&) = delete;
 
     void set_rate(int per_second) { topic_.set_rate(per_second); }
-    // Sample time of the packets that come and of the plan that is made next. `wired_ns`: a packet
-    // was so long in the wired network.
+    // Sets the sample time of the packets that come and of the plan that is made next. `wired_ns`:
+    // how long a packet was in the wired network.
     void set_now(std::int64_t ns, std::int64_t wired_ns = 0) { journal_.set_now(ns, wired_ns); }
     // The terminal's reports, sent at the end of slot `now`.
     void on_reports(const openwip::uplink::PacketReports& reports, slot now);
@@ -45,10 +45,10 @@ private:
     station_port* port_;
     packet_topic topic_;
     packet_journal journal_;
-    std::uint64_t watch_ = 0;       // asked for; 0: none
-    std::uint64_t last_watch_ = 0;  // the number used last
+    std::uint64_t watch_ = 0;       // number of the present watch; 0: none
+    std::uint64_t last_watch_ = 0;  // number used last
     bool following_ = false;
-    slot done_;  // the last one
+    slot done_;  // the last slot done
     openwip::uplink::DownlinkControl note_;
     std::vector<packet_report> reports_;
 };

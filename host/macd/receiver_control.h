@@ -35,8 +35,8 @@ public:
 
 private:
     openwip::slot_link::ToFlowgraph message_;
-    bool sent_ = false;    // and not refused
-    unsigned states_ = 0;  // in a row that say otherwise
+    bool sent_ = false;    // sent, and not refused since
+    unsigned states_ = 0;  // consecutive states in which the settings do not hold
     std::uint64_t refused_ = 0;
 };
 

@@ -2,10 +2,10 @@
 // A slot count that arrives in messages, one or a few slots further each time. A damaged message
 // must not carry it away, since everything true would then be "in the past" for as long as the jump
 // was far. So a step of more than `usual_step` (a gap in the samples, a lost connection) is only
-// believed when the next message goes on from there; the first message of a jump is lost for it.
+// accepted when the next message goes on from there; the first message of a jump is lost for it.
 //
-// The count of this end never goes back, whatever the other end's does: a count that is believed
-// although it is behind (its radio began anew, or its clock was set) goes on here at the next
+// The count of this end never goes back, whatever the other end's does: a count that is accepted
+// although it is behind (its radio began anew, or its clock was set) continues here at the next
 // number that fits it modulo a hyperframe, as in a receiver (blocks/lib/slot_number.h). So the
 // frame numbers on the air stay right, and everything that is held by slot keeps its order.
 #pragma once
@@ -20,13 +20,13 @@ namespace wip::host {
 class slot_clock {
 public:
     static constexpr slot_count usual_step{4};
-    static constexpr slot_count largest_slip{
-        30};  // backwards and no damage: a receiver that locked anew may be so far behind
+    // A receiver that locks anew may be so far behind without any damage.
+    static constexpr slot_count largest_slip{30};
 
     enum class verdict : std::uint8_t {
         advanced,  // value() is the offered slot now
-        stale,     // not after value(), by little
-        doubtful,  // far from value(), forwards or backwards: not believed (yet)
+        stale,     // slightly behind value()
+        doubtful,  // far from value(), forwards or backwards: not accepted (yet)
     };
 
     // `number`: the slot in the other end's count.
@@ -67,7 +67,8 @@ private:
     bool doubted_ = false;
     slot value_;
     slot doubt_;
-    slot_count ahead_{0};  // by which this end's count is ahead of the other's; whole hyperframes
+    // slots (whole hyperframes) by which this end's count is ahead of the other's
+    slot_count ahead_{0};
 };
 
 }  // namespace wip::host

@@ -21,8 +21,9 @@ namespace {
 
 constexpr std::uint32_t longest_loop = 64;  // slots from a report to the slot that uses it
 
-// Topic `receiver`: what the receiver saw in one slot, from the report's detail, its grant and the
-// receiver's last state. nullptr when all is well, else what is not; `out` is unfinished then.
+// Topic `receiver`: what the receiver observed in one slot, from the report's detail, its grant and
+// the receiver's last state. Returns nullptr, or the name of the part that is wrong; `out` is
+// incomplete then.
 const char* fill_receiver(const openwip::slot_link::ReceiverDetail& detail,
                           const slot_report& report, const openwip::receiver::State& state,
                           openwip::telemetry::ReceiverSample& out) {
@@ -80,7 +81,7 @@ void terminal_station::on_report(const openwip::slot_link::SlotReport& report) {
     switch (clock_.offer(report_in_.air)) {
         case slot_clock::verdict::advanced:
             break;
-        case slot_clock::verdict::stale:  // a new lock may count a slot anew
+        case slot_clock::verdict::stale:  // after a new lock the receiver may report a slot again
             ++stale_;
             return;
         case slot_clock::verdict::doubtful:
@@ -89,7 +90,7 @@ void terminal_station::on_report(const openwip::slot_link::SlotReport& report) {
     }
     now_ = report_in_.air = clock_.value();
     locked_ = report_in_.locked;
-    read_tun(now_);  // what came during this slot may be sent in it
+    read_tun(now_);  // packets that came during this slot may be sent in it
     if (report.has_state()) {
         state_ = report.state();
         receiver_.follow(state_, *port_);
@@ -177,7 +178,7 @@ void terminal_station::publish_receiver(const openwip::slot_link::ReceiverDetail
         port_->malformed("slot link", why);
         return;
     }
-    sample.mutable_state()->clear_bursts();  // in the status, which is not sent as often
+    sample.mutable_state()->clear_bursts();  // bursts are in the status, which is sent less often
     port_->telemetry().publish(topic::receiver, now_);
 }
 

@@ -47,6 +47,7 @@ private:
     void publish_receiver(const openwip::slot_link::ReceiverDetail& detail);
     void ask_for_detail();
     void deliver(std::span<const std::uint8_t> packet);
+    // Reads all packets that wait; false: the interface is gone.
     bool read_tun(slot now);
 
     station_port* port_;
@@ -62,14 +63,14 @@ private:
     std::uint64_t stale_ = 0;
     bool locked_ = false;
     slot now_;                 // last slot reported
-    std::uint64_t watch_ = 0;  // of packets, that the base station asked for; 0: none
+    std::uint64_t watch_ = 0;  // number of the base station's watch of packets; 0: none
     delivery_log reports_{4096};
     packets_bytes unsent_;  // uplink packets that the socket to the base station refused
     openwip::receiver::State state_;
     receiver_control receiver_;
     std::uint64_t overflows_at_reset_ = 0, clipped_at_reset_ = 0;
-    int detail_every_ = 0;  // what the receiver was asked for
-    double mean_snr_ = 0;   // linear, over about a second of locked slots
+    int detail_every_ = 0;  // slots between details that were requested from the receiver
+    double mean_snr_ = 0;   // linear mean over about a second of locked slots
 
     // Reused from slot to slot.
     slot_report report_in_;

@@ -152,7 +152,8 @@ std::int64_t memory_of(const std::vector<sample_model::impairment_config>& list,
 // Delayed samples stay in the transmitter's FIFO: a full one would stop lockstep for good.
 void check_delays(const config::settings& s, const config::medium_configuration& v,
                   const medium_config& c) {
-    constexpr std::int64_t filters = 1024;  // of fading, trace and clock; they remember less
+    // samples that fading, trace and clock filters remember at most
+    constexpr std::int64_t filters = 1024;
     const std::int64_t most = static_cast<std::int64_t>(transmit_fifo_size) - filters - c.quantum;
     std::int64_t longest = 0;
     std::string receiver;

@@ -199,7 +199,7 @@ std::optional<tick> channel_control::configure(const std::string& yaml, tick now
         if (v.blackout_end <= now) v.blackout_ms.reset(), v.blackout_end = never;
     const std::vector<values> before = next;
     mix::mixer_changes changes;
-    std::map<std::size_t, tick> dark;  // receivers, and for how long
+    std::map<std::size_t, tick> dark;  // receivers in blackout, and until when
     for (const auto& [path, prefix] : paths) {
         mix::mixer_change c = change_of(asked, path, prefix, next[path]);
         if (c.dark) dark[config_.paths[path].to] = c.dark->length;

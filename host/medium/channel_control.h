@@ -30,13 +30,13 @@ public:
     // Takes a change and says from which sample it holds, as medium::change does.
     using change_fn = std::function<std::optional<tick>(mix::mixer_changes)>;
 
-    // `head`: YAML of what else holds, above the channel in settings(). `elsewhere`: somebody else
-    // has the channel, and it does not change here.
+    // `head`: YAML of the other settings, which settings() shows above the channel. `elsewhere`:
+    // another process has the channel, so it does not change here.
     channel_control(const mix::mix_config& config, std::string head, change_fn change,
                     bool elsewhere = false);
 
-    // Throws config::error, and nothing has changed then. The tick from which the
-    // changes hold; nothing: there was none.
+    // Returns the tick from which the changes hold; empty: nothing changed. Throws config::error,
+    // and then nothing has changed.
     std::optional<tick> configure(const std::string& yaml, tick now);
     const std::vector<changed>& last_changes() const { return last_; }
     // YAML, as configure() takes it, of each path by its name, and without one if it is the only
@@ -48,12 +48,13 @@ private:
         channel_request channel;
         std::uint32_t user = 0;
         std::optional<double> snr_db;
-        std::optional<double> blackout_ms;  // nothing: none, infinity: until it is switched off
+        // empty: no blackout; infinity: until it is switched off
+        std::optional<double> blackout_ms;
         tick blackout_end = never;
     };
     using texts = std::vector<std::pair<std::string, std::string>>;
     static texts as_text(const values& v, tick now);
-    // Path and what stands before its keys, of all that were asked for.
+    // The requested paths, each with the prefix of its keys.
     using addressed = std::vector<std::pair<std::size_t, std::string>>;
     addressed paths_of(const config::settings& asked) const;
     mix::mixer_change change_of(const config::settings& asked, std::size_t path,
@@ -66,7 +67,7 @@ private:
     std::string head_;
     change_fn change_;
     bool elsewhere_;
-    std::vector<std::string> names_;  // of the paths
+    std::vector<std::string> names_;  // names of the paths
     std::vector<values> now_;
     std::vector<changed> last_;
 };

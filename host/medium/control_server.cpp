@@ -97,8 +97,9 @@ asked_process::asked_process(const std::string& endpoint, std::chrono::milliseco
     : state_(std::make_unique<state>()) {
     zmq::socket_t& s = state_->socket;
     s.set(zmq::sockopt::linger, 0);
-    s.set(zmq::sockopt::req_relaxed, 1);    // after no answer it may ask again,
-    s.set(zmq::sockopt::req_correlate, 1);  // and the late one is not taken for the next
+    s.set(zmq::sockopt::req_relaxed, 1);  // a request without an answer may be repeated,
+    // and a late answer is not taken for that of the next request
+    s.set(zmq::sockopt::req_correlate, 1);
     s.set(zmq::sockopt::rcvtimeo, static_cast<int>(patience.count()));
     s.set(zmq::sockopt::sndtimeo, static_cast<int>(patience.count()));
     s.connect(endpoint);
@@ -126,7 +127,7 @@ control_server::control_server(controlled air, std::function<void(const std::str
                                std::function<void(const host::stop_reason&)> on_stop)
     : state_(std::make_unique<state>(air.endpoint)) {
     state* s = state_.get();
-    sigset_t every, before;  // signals are for the main thread
+    sigset_t every, before;  // signals are handled by the main thread
     sigfillset(&every);
     pthread_sigmask(SIG_BLOCK, &every, &before);
     s->thread =
@@ -147,7 +148,7 @@ control_server::control_server(controlled air, std::function<void(const std::str
                     if (zmq::poll(&item, 1, std::chrono::milliseconds(100)) != 0 &&
                         s->socket.serve(logged) == host::control_socket::result::malformed)
                         log("control: dropped a message that is no Request");
-                } catch (const std::exception& e) {  // ZeroMQ's own; the medium goes on
+                } catch (const std::exception& e) {  // an error of ZeroMQ; the medium goes on
                     log(std::string("control: ") + e.what());
                 }
             }

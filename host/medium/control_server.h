@@ -19,7 +19,7 @@ namespace wip::air {
 struct controlled {
     std::string endpoint;
     mix::mix_config mix;
-    std::string head;  // YAML of what else holds, above the channel
+    std::string head;  // YAML of the other settings, shown above the channel
     std::function<void(openwip::control::AirStatus&)> fill;
     std::function<void()> reset_counters;
     channel_control::change_fn change;

@@ -7,7 +7,7 @@
 
 namespace wip::air {
 
-// YAML of its configuration that stands in its status.
+// YAML of the medium's configuration, as its status shows it.
 std::string what_holds(const medium_config& config);
 
 // `m` outlives it.

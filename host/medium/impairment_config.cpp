@@ -82,7 +82,8 @@ const readers& kinds() {
 // The error of the impairment; empty: it is valid.
 std::string fault(const impairment& i, const impairment_config& c, bool receiver) {
     if (const auto* clock = std::get_if<clock_offset_config>(&c)) {
-        if (receiver) {  // of its own: needs no store, drifts for ever
+        if (receiver) {
+            // a clock of the receiver's own needs no sample store and drifts without end
             if (i.fields.contains("start_delay_samples") || i.fields.contains("max_delay_samples"))
                 return "it has fields of a path; valid at a receiver: ppm, and nothing else";
             return clock->ppm >= -100 && clock->ppm <= 100
@@ -97,7 +98,7 @@ std::string fault(const impairment& i, const impairment_config& c, bool receiver
         jump != nullptr && jump->max_delay_samples > longest_delay_samples)
         return not_valid("max_delay_samples", text_of(jump->max_delay_samples),
                          "0..65536 in the medium");
-    try {  // made once for its checks
+    try {  // made once only to check the values
         stage_chain({c}, stage_context{});
     } catch (const std::invalid_argument& e) {
         return e.what();

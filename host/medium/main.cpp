@@ -56,8 +56,8 @@ int run(config::settings& settings, trace::played_traces& traces) {
                 return stop(host::reason_to_stop());
     });
     memory->open(start.becomes());
-    // The priority before the rights go: what a process has it keeps. The control socket goes with
-    // them, so that it can be removed at the end.
+    // The priority is set before root's rights are given up, since a process keeps a priority that
+    // it has. The control socket is given to the new user, so that it can be removed at the end.
     if (config.priority > 0) os::use_realtime(config.priority);
     start.give_up({peer::socket_path(config.control)});
     say("medium '" + config.name + "' ready");

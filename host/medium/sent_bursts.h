@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The bursts of stations as a fader or a channel in the transmitter says them
-// (channels/fader/station_soundings.h, of which neither knows here).
+// The bursts that stations sent, as a fader or a channel in the transmitter reports them
+// (channels/fader/station_soundings.h; neither depends on the other).
 #pragma once
 
 #include "mix/mix_config.h"

@@ -24,7 +24,7 @@ void air_events::compare(const openwip::control::AirStatus& s, slot now) {
     compare_settings(s);
 }
 
-// A node that begins or ends to stream is no event.
+// A node that starts or stops streaming is no event.
 void air_events::compare_nodes(const openwip::control::AirStatus& s, slot now) {
     std::map<std::string, std::uint64_t> processes;
     for (const auto& n : s.nodes()) {

@@ -31,7 +31,8 @@ private:
     void compare_settings(const openwip::control::AirStatus& status);
 
     host::status_events events_;
-    std::optional<std::map<std::string, std::uint64_t>> processes_;  // at the nodes, as last heard
+    // processes at the nodes, as last reported
+    std::optional<std::map<std::string, std::uint64_t>> processes_;
     std::optional<std::uint64_t> changes_made_;
     bool silent_ = false;
 };

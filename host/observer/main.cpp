@@ -137,8 +137,8 @@ private:
                 more = in.more();
                 ++frames;
             }
-            if (frames == 2 && heard.ParseFromArray(in.data(), static_cast<int>(in.size())))
-                now_slot = slot{heard.slot()};
+            if (frames == 2 && slot_message.ParseFromArray(in.data(), static_cast<int>(in.size())))
+                now_slot = slot{slot_message.slot()};
             else
                 malformed("the base station's telemetry");
         }
@@ -172,7 +172,8 @@ private:
     }
 
     void sample_cpu(std::int64_t now) {
-        if (telemetry.wanted(topic::event)) tell_ended();  // the sample forgets them
+        // the sample forgets processes that have ended
+        if (telemetry.wanted(topic::event)) tell_ended();
         auto& sample = *telemetry.message(topic::cpu).mutable_cpu();
         clock.sample(now, static_cast<std::size_t>(config.cpu_processes), sample);
         publish_omitted("processes_left_out", processes_omitted.more("", sample.left_out()));
@@ -270,17 +271,17 @@ private:
     host::status_events events;
     air_events medium;
     zmq::socket_t slots;
-    std::optional<zmq::socket_t> air_control;  // while a question is open
+    std::optional<zmq::socket_t> air_control;  // exists while a request is open
     std::int64_t asked_ns = 0;
     std::vector<observed_station> stations;
     process_clock clock;
     schedule tcp, search, cpu, air, own;
-    bool follows_processes = false;  // since events have a subscriber
+    bool follows_processes = false;  // whether events have a subscriber
     omitted_watch connections_omitted, processes_omitted;
     slot now_slot{0};
     std::uint64_t malformed_messages = 0;
     zmq::message_t in, topic_frame;
-    openwip::telemetry::Telemetry heard;
+    openwip::telemetry::Telemetry slot_message;
     openwip::control::Reply reply;
     std::vector<std::uint8_t> out;
 };

@@ -11,7 +11,7 @@
 namespace wip::observer {
 namespace {
 
-// "base=owip-demo-base, terminal=owip-demo-terminal"; nothing for what is none.
+// Parses "base=owip-demo-base, terminal=owip-demo-terminal"; empty: the text is not of this form.
 std::optional<std::vector<station_namespace>> parse_stations(std::string_view text) {
     std::vector<station_namespace> stations;
     while (!text.empty()) {

@@ -50,9 +50,9 @@ std::vector<std::string_view> words(std::string_view text) {
 }  // namespace
 
 std::optional<stat_figures> parse_stat(std::string_view text) {
-    const auto bracket = text.rfind(')');  // the name before it may hold anything
+    const auto bracket = text.rfind(')');  // the name before it may contain anything
     if (bracket == std::string_view::npos) return std::nullopt;
-    const auto fields = words(text.substr(bracket + 1));  // from the third on
+    const auto fields = words(text.substr(bracket + 1));  // fields from the third on
     std::uint64_t user = 0, system = 0, start = 0, pages = 0;
     if (fields.size() < 22 || fields[0] == "Z" || fields[0] == "X" || !number(fields[11], user) ||
         !number(fields[12], system) || !number(fields[19], start) || !number(fields[21], pages))

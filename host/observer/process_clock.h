@@ -46,7 +46,7 @@ public:
 
     struct ended_process {
         std::string name;
-        bool application = false;  // of RUN/applications
+        bool application = false;  // it is in RUN/applications
         auto operator<=>(const ended_process&) const = default;
     };
     // The processes of the last sample that have ended since, each returned once.

@@ -24,6 +24,7 @@ namespace {
 // States from the kernel's list, which <netinet/tcp.h> has and which cannot be included beside
 // <linux/tcp.h>: 1 established .. 11 closing; not time wait (6), close (7) and listen (10).
 constexpr std::uint32_t states = 0xffe & ~(1U << 6 | 1U << 7 | 1U << 10);
+// of an answer: tcp_info and congestion control
 constexpr std::uint8_t extensions = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_CONG - 1);
 
 // Asked for in one write: the usual buffer of a socket has room for the answers to some 160.
@@ -52,8 +53,8 @@ std::uint64_t bytes_moved(const tcp_connection& c) {
     return c.info.tcpi_bytes_acked + c.info.tcpi_bytes_received;
 }
 
-// The kernel's answer to a question about one connection that has ended: there is none with these
-// addresses, or it is another one now (its cookie differs).
+// True: the kernel's answer to a question about one connection says that it has ended. There is
+// none with these addresses, or it is a later one (its cookie differs).
 bool is_gone(int code) { return code == ENOENT || code == ESTALE; }
 
 // False for what carries no tcp_info (time wait).
@@ -134,7 +135,8 @@ bool tcp_diag::receive(bool until_done, Take&& take) {
         auto left = static_cast<unsigned>(size);
         for (auto* h = reinterpret_cast<nlmsghdr*>(answer_.data()); NLMSG_OK(h, left);
              h = NLMSG_NEXT(h, left)) {
-            if (until_done && h->nlmsg_seq != sequence_) continue;  // of a listing given up
+            // belongs to a listing that was abandoned
+            if (until_done && h->nlmsg_seq != sequence_) continue;
             if (h->nlmsg_type == NLMSG_DONE) return true;
             if (h->nlmsg_type == NLMSG_ERROR) {
                 const int code = -static_cast<const nlmsgerr*>(NLMSG_DATA(h))->error;
@@ -159,7 +161,8 @@ bool tcp_diag::dump(std::uint8_t family) {
 bool tcp_diag::search() {
     found_.clear();
     if (!dump(AF_INET)) return false;
-    // A kernel without IPv6 has no handler for it: what there is was found.
+    // A kernel without IPv6 has no handler for this family; the connections over IPv4 were found
+    // before.
     dump(AF_INET6);
     omitted_ = 0;
     if (found_.size() > limit_) {

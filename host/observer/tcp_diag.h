@@ -23,7 +23,7 @@ struct tcp_connection {
     std::uint8_t family = 0;  // AF_INET, AF_INET6
     std::uint8_t state = 0;   // TCP_ESTABLISHED, ...
     inet_diag_sockid id{};
-    tcp_info info{};  // what this kernel does not know of it is 0
+    tcp_info info{};  // fields that this kernel does not know are 0
     std::array<char, 16> congestion_control{};
 };
 
@@ -40,18 +40,19 @@ public:
     tcp_diag(tcp_diag&& other) noexcept;
     tcp_diag& operator=(tcp_diag&&) = delete;
 
-    // Lists all; of more than the limit those that moved the most bytes are kept. False when the
-    // kernel does not answer (no inet_diag); `failure()` has its error.
+    // Lists all connections. If there are more than the limit, those that moved the most bytes are
+    // kept. False: the kernel does not answer (no inet_diag); `failure()` has its error.
     bool search();
     // Asks for each that is kept; those that are gone are dropped.
     bool refresh();
 
     const std::vector<tcp_connection>& connections() const { return connections_; }
-    std::size_t omitted() const { return omitted_; }  // in the last search
+    std::size_t omitted() const { return omitted_; }  // connections left out by the last search
     const std::string& failure() const { return failure_; }
 
 private:
     tcp_diag(int fd, std::size_t limit) : fd_(fd), limit_(limit) {}
+    // These return false if the kernel refuses, and leave its error in failure_.
     bool dump(std::uint8_t family);
     bool request(const void* data, std::size_t size);
     // Reads answers until the kernel has no more; false on an error other than "no such

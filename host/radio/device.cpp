@@ -16,7 +16,7 @@ namespace wip::radio {
 namespace {
 
 constexpr double timeout_s = 3;
-constexpr int attempts = 5;
+constexpr int attempts = 5;  // at a reception without a gap
 constexpr double lo_timeout_s = 1;
 
 void wait_for_lo(usrp& radio, side s) {
@@ -102,7 +102,7 @@ receiver::receiver(usrp::sptr radio)
 receiver::~receiver() {
     try {
         stream_->issue_stream_cmd(uhd::stream_cmd_t::STREAM_MODE_STOP_CONTINUOUS);
-    } catch (const std::exception&) {  // the radio is gone: nothing to stop
+    } catch (const std::exception&) {  // the radio is gone, so there is nothing to stop
     }
 }
 
@@ -143,7 +143,7 @@ tone::tone(usrp::sptr radio, int cycles, double amplitude)
             }
             about.end_of_burst = true;
             stream_->send("", 0, about, 0.5);
-        } catch (const std::exception&) {  // the radio is gone: the receiver says so
+        } catch (const std::exception&) {  // the radio is gone, which the receiver reports
         }
     });
 }

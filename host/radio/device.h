@@ -21,8 +21,9 @@ enum class side { receive, transmit };
 
 struct tuning {
     double frequency_hz = 1.8e9;
-    std::optional<double> gain_db;  // none: receiver in its middle, transmitter at its lowest
-    std::string antenna;            // empty: the device's own choice
+    // without it: the receiver at the middle of its range, the transmitter at its lowest gain
+    std::optional<double> gain_db;
+    std::string antenna;  // empty: the device's own choice
 };
 
 usrp::sptr open(const std::string& arguments);
@@ -58,13 +59,14 @@ private:
     int gaps_ = 0;
 };
 
-// exp(2 pi i cycles n / 7680) of some amplitude, sent until it is let go.
+// Sends exp(2 pi i cycles n / 7680) times an amplitude until it is destroyed.
 class tone {
 public:
-    static constexpr int period = 7680;
+    static constexpr int period = 7680;  // samples
     tone(usrp::sptr radio, int cycles, double amplitude);
     ~tone();
-    // How often the transmitter ran out of samples, or got them too late, since that was forgotten.
+    // Number of times that the transmitter ran out of samples or got them too late since the last
+    // call.
     int gaps();
     void forget_gaps() { gaps(), gaps_ = 0; }
 

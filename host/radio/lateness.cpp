@@ -7,11 +7,13 @@
 namespace wip::radio {
 namespace {
 
+// bursts for each lead, and leads
 constexpr int coarse_bursts = 30, fine_bursts = 100, fine_steps = 10;
-constexpr double long_s = 1e-3;  // of longer leads fewer: they take long, and the count comes later
+// seconds; of longer leads fewer bursts are sent, since each takes long
+constexpr double long_s = 1e-3;
 constexpr int long_bursts = 5;
-constexpr double unlikely = 0.05;
-constexpr double fastest_growth = 1.5;
+constexpr double unlikely = 0.05;       // 95 % confidence
+constexpr double fastest_growth = 1.5;  // factor from one lead to the next
 
 // Probability of at most `late` of `bursts` when each is late with probability p.
 double at_most(std::int64_t late, std::int64_t bursts, double p) {
@@ -40,7 +42,7 @@ double share_at_most(std::int64_t late, std::int64_t bursts) {
 bool lead_search::shown() const {
     const lead_count& c = counts_.back();
     if (static_cast<double>(c.bursts) * share < 2.99)
-        return false;  // -log(0.05): not even with none
+        return false;  // -log(0.05): too few bursts to show it even if none is late
     return phase_ == phase::confirm && share_at_most(c.late, c.bursts) <= share;
 }
 
@@ -58,7 +60,7 @@ void lead_search::add(bool late) {
     ++c.bursts;
     c.late += late;
     if (phase_ == phase::confirm) {
-        // More than one beyond its share: the lead is too short.
+        // More than one late burst beyond the share: the lead is too short.
         if (late && c.late > 1 + share * static_cast<double>(c.bursts) && c.lead_s < longest_s) {
             none_late_s_ = std::min(longest_s, c.lead_s * growth_);
             growth_ = std::min(fastest_growth, growth_ * growth_);
@@ -72,7 +74,8 @@ void lead_search::add(bool late) {
     if (c.bursts < wanted) return;
     if (phase_ == phase::coarse) {
         if (c.late == 0) none_late_s_ = c.lead_s;
-        if (none_late_s_ == 0) none_late_s_ = longest_s;  // late even so: the count will show it
+        // late even at the longest lead; the count will show it
+        if (none_late_s_ == 0) none_late_s_ = longest_s;
         const double shorter = c.lead_s * 0.75;
         if (c.late < c.bursts && shorter >= shortest_s) return try_lead(shorter);
         all_late_s_ = c.late == c.bursts ? c.lead_s : 0;

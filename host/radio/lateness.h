@@ -6,7 +6,7 @@
 // steps from the longest of which all were late to the shortest of which none was. Then all the
 // time that is left at the shortest lead without a late one; more than one late beyond the share
 // makes it longer, by an eighth, a quarter, a half, a half and so on, and the count begins again:
-// on a machine that stands still now and then the answer is up to a half too long, and never too
+// on a machine that stalls now and then the answer is up to a half too long, and never too
 // short. The bound is exact: the share p at which so few of n would be late with probability 5 %
 // (no late one: 3.0 / n).
 #pragma once
@@ -27,7 +27,7 @@ double share_at_most(std::int64_t late, std::int64_t bursts);
 class lead_search {
 public:
     static constexpr double longest_s = 20e-3, shortest_s = 10e-6;
-    static constexpr double share = 1e-4;
+    static constexpr double share = 1e-4;  // of the bursts that may be late
 
     // The lead of the next burst.
     double next() const noexcept { return counts_.back().lead_s; }

@@ -13,12 +13,13 @@
 namespace wip::radio {
 namespace {
 
-constexpr std::size_t block = 1 << 16;
-constexpr double full_scale = 0.999;
-constexpr double lowest = 1e-20;  // powers: -200 dBFS
+constexpr std::size_t block = 1 << 16;  // samples of a Fourier transform
+constexpr double full_scale = 0.999;    // magnitude from which a sample counts as clipped
+constexpr double lowest = 1e-20;        // least power, -200 dBFS
 constexpr double tone_over_noise_db = 15;
-constexpr double beside = 6.0 / block;   // where the noise next to a line is taken
-constexpr double line_over_noise = 4.0;  // in power: 6 dB
+// distance from a line at which its noise is measured, cycles per sample
+constexpr double noise_offset = 6.0 / block;
+constexpr double line_over_noise = 4.0;  // power ratio: 6 dB
 using points = std::array<float, iq::power_spectrum::nof_points>;
 
 double db(double power) { return 10 * std::log10(std::max(power, lowest)); }
@@ -36,7 +37,7 @@ double median(points p) {
     return p[p.size() / 2];
 }
 
-// A phasor that turns by `frequency` a sample, exact for as long as one likes.
+// A phasor that turns by `frequency` cycles a sample, without accumulating errors.
 class turning {
 public:
     explicit turning(double frequency)
@@ -155,7 +156,8 @@ std::optional<double> find_tone(std::span<const cf32> in, double expected, doubl
 
 line line_at(std::span<const cf32> in, double frequency) {
     const double here = power_at(in, frequency);
-    const double noise = (power_at(in, frequency - beside) + power_at(in, frequency + beside)) / 2;
+    const double noise =
+        (power_at(in, frequency - noise_offset) + power_at(in, frequency + noise_offset)) / 2;
     if (here < line_over_noise * noise) return {db(std::max(here, noise)), false};
     return {db(here - noise), true};
 }

@@ -26,9 +26,9 @@ using cf32 = std::complex<float>;
 
 struct level_summary {
     double power_dbfs, peak_dbfs;  // peak: of the larger of I and Q; 0 is full scale
-    double noise_dbfs;             // in the whole rate
+    double noise_dbfs;             // noise in the whole sample rate
     double dc_dbfs;
-    double clipped;  // share
+    double clipped;  // share of the samples
 };
 
 // Levels of at least 2^16 samples. `lo`: LO of the receiver relative to its centre, cycles per
@@ -48,7 +48,7 @@ std::optional<double> find_tone(std::span<const cf32> in, double expected, doubl
 
 struct line {
     double dbfs;
-    bool above_noise;  // else: at most so much
+    bool above_noise;  // false: the line is in the noise, and this is an upper bound
 };
 line line_at(std::span<const cf32> in, double frequency);
 
@@ -56,14 +56,14 @@ line line_at(std::span<const cf32> in, double frequency);
 // found, all relative to the receiver's centre, in cycles per sample. Transmitter and receiver have
 // to be tuned apart, so that the images and the leakage are at places of their own.
 struct tone_places {
-    double tone;         // expected
+    double tone;         // expected frequency of the tone
     double receiver;     // LO of the receiver
-    double transmitter;  // LO of the transmitter, expected
+    double transmitter;  // expected LO of the transmitter
 };
 struct tone_summary {
-    double frequency;  // where it was
+    double frequency;  // frequency at which the tone was found
     double dbfs;
-    line receive_image, transmit_image, leakage;  // dB below the tone: positive
+    line receive_image, transmit_image, leakage;  // dB below the tone, as positive numbers
 };
 std::optional<tone_summary> measure_tone(std::span<const cf32> in, const tone_places& places,
                                          double within);

@@ -25,10 +25,11 @@ using nlohmann::json;
 using namespace std::chrono_literals;
 
 constexpr double slots_per_second = 1500;
-constexpr std::size_t burst_size = 256, sounding_size = 1024;
-constexpr float amplitude = 0.25F;
-constexpr int lost_at_most = 10;
-constexpr double heard_from = 0.05;  // of a correlation of 1; noise alone stays below 0.02
+constexpr std::size_t burst_size = 256, sounding_size = 1024;  // samples
+constexpr float amplitude = 0.25F;                             // of full scale
+constexpr int lost_at_most = 10;  // gaps until the measurement is given up
+// least correlation (0 to 1) of a burst that was received; noise alone stays below 0.02
+constexpr double heard_from = 0.05;
 
 // A pattern that no other transmitter sends: QPSK from a fixed seed.
 std::vector<cf32> pattern(std::size_t size) {
@@ -73,7 +74,7 @@ private:
     bool direct_ = true;
 };
 
-// Slots as they come, until it is let go.
+// Receives slots until it is destroyed.
 class slot_watch {
 public:
     slot_watch(const usrp::sptr& radio, uhd::rx_streamer::sptr stream, const device_time& time)
@@ -93,7 +94,8 @@ public:
 private:
     void run() {
         const sched_param priority{os::slot_path_priority};
-        pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority);  // works without it, later
+        // it works without real-time priority, only later
+        pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority);
         try {
             receive();
         } catch (const std::exception& e) {
@@ -105,7 +107,7 @@ private:
         std::vector<cf32> slot(static_cast<std::size_t>(std::lround(rate / slots_per_second)));
         latencies_.reserve(1 << 18);
         uhd::stream_cmd_t start(uhd::stream_cmd_t::STREAM_MODE_START_CONTINUOUS);
-        start.stream_now = false;  // on the grid of slots, as a station
+        start.stream_now = false;  // starts at a slot boundary, as a station does
         start.time_spec =
             uhd::time_spec_t(std::ceil((time_.now() + 0.05) * slots_per_second) / slots_per_second);
         stream_->issue_stream_cmd(start);
@@ -119,7 +121,7 @@ private:
                 settled = 0;
             } else if (got == 0) {
                 if (++silent > 3) throw machine_error("the radio delivers no samples");
-            } else if (++settled > 30) {  // the start of a stream is not how it goes on
+            } else if (++settled > 30) {  // the first slots of a stream are not typical
                 const double last = static_cast<double>(got) / rate;
                 latencies_.push_back(arrived - about.time_spec.get_real_secs() - last);
             }
@@ -140,7 +142,7 @@ private:
 std::optional<bool> late(uhd::tx_streamer& stream, const device_time& time, double lead,
                          const std::vector<cf32>& burst) {
     uhd::async_metadata_t event;
-    while (stream.recv_async_msg(event, 0)) {  // of bursts before
+    while (stream.recv_async_msg(event, 0)) {  // discards events of earlier bursts
     }
     uhd::tx_metadata_t about;
     about.start_of_burst = about.end_of_burst = about.has_time_spec = true;
@@ -148,18 +150,19 @@ std::optional<bool> late(uhd::tx_streamer& stream, const device_time& time, doub
     stream.send(burst.data(), burst.size(), about, 0.5);
     if (!stream.recv_async_msg(event, lead + 0.2)) return std::nullopt;
     const bool was = event.event_code != uhd::async_metadata_t::EVENT_CODE_BURST_ACK;
-    if (was) std::this_thread::sleep_for(500us);  // what else the device has to say of it
+    if (was) std::this_thread::sleep_for(500us);  // waits for further events about the burst
     return was;
 }
 
-// Delay from the time of a burst to its first sample received; none: it is not heard.
+// Delay from the time of a burst to its first sample received; nullopt: it was not received.
 std::optional<double> path_delay(const usrp::sptr& radio, uhd::rx_streamer& in,
                                  uhd::tx_streamer& out, const device_time& time) {
+    // seconds
     constexpr double before = 0.01, length = 0.03, lead = 0.06, earliest = -0.2e-3, latest = 3e-3;
     const double rate = radio->get_rx_rate(0);
     const std::vector<cf32> burst = pattern(sounding_size);
     const auto count = static_cast<std::size_t>(length * rate);
-    std::vector<cf32> heard(count);
+    std::vector<cf32> received(count);
     uhd::stream_cmd_t command(uhd::stream_cmd_t::STREAM_MODE_NUM_SAMPS_AND_DONE);
     command.num_samps = count;
     command.stream_now = false;
@@ -171,7 +174,7 @@ std::optional<double> path_delay(const usrp::sptr& radio, uhd::rx_streamer& in,
     out.send(burst.data(), burst.size(), about, 0.5);
     for (std::size_t done = 0; done < count;) {
         uhd::rx_metadata_t read;
-        done += in.recv(heard.data() + done, count - done, read, 1.0);
+        done += in.recv(received.data() + done, count - done, read, 1.0);
         if (read.error_code != uhd::rx_metadata_t::ERROR_CODE_NONE) return std::nullopt;
     }
     uhd::async_metadata_t event;
@@ -183,20 +186,20 @@ std::optional<double> path_delay(const usrp::sptr& radio, uhd::rx_streamer& in,
         cf32 sum{};
         float energy = 0;
         for (std::size_t k = 0; k < burst.size(); ++k) {
-            sum += heard[at + k] * std::conj(burst[k]);
-            energy += std::norm(heard[at + k]);
+            sum += received[at + k] * std::conj(burst[k]);
+            energy += std::norm(received[at + k]);
         }
-        const double alike =
+        const double correlation =
             std::norm(sum) / (2 * amplitude * amplitude * sounding_size * std::max(energy, 1e-20F));
-        if (alike > best) {
-            best = alike;
+        if (correlation > best) {
+            best = correlation;
             found = static_cast<double>(at) / rate - before;
         }
     }
     return found;
 }
 
-json of_latencies(std::vector<double> all) {
+json json_of_latencies(std::vector<double> all) {
     json j{{"slots", all.size()}};
     if (all.empty()) return j;
     std::sort(all.begin(), all.end());
@@ -208,7 +211,8 @@ json of_latencies(std::vector<double> all) {
     j["shortest_us"] = all.front() * 1e6;
     j["median_us"] = exceeded_by(0.5);
     j["one_in_thousand_us"] = exceeded_by(1e-3);
-    j["one_in_ten_thousand_us"] = exceeded_by(1e-4);  // of fewer slots the longest
+    // with fewer than 10,000 slots this is the longest
+    j["one_in_ten_thousand_us"] = exceeded_by(1e-4);
     j["longest_us"] = all.back() * 1e6;
     return j;
 }
@@ -239,7 +243,7 @@ json measure_loop(const usrp::sptr& radio, double seconds) {
         else if (++lost > lost_at_most)
             throw machine_error("the radio does not say what became of its bursts");
     }
-    json receive = of_latencies(watch.end());
+    json receive = json_of_latencies(watch.end());
     receive["gaps"] = watch.gaps();
     json leads = json::array();
     for (const lead_count& c : search.counts())

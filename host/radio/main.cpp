@@ -32,13 +32,14 @@ using namespace wip::config;
 using nlohmann::json;
 using wip::bad_input, wip::machine_error;
 
-constexpr double settling_s = 0.05;  // of gains and oscillators, before samples count
+// seconds in which gains and oscillators settle, before samples count
+constexpr double settling_s = 0.05;
 // LO of the transmitter above the receiver's: enough to tell images and leakage apart, and within
 // what the software USRP hears (20 kHz) with two oscillators.
 constexpr double apart_hz = 12e3;
-constexpr int tone_cycles = 900;       // of 7680 samples: 900 kHz above its LO at 7.68 MS/s
-constexpr double oscillators = 30e-6;  // how far two of them may be apart
-constexpr int attempts = 5;
+constexpr int tone_cycles = 900;       // cycles in 7680 samples: 900 kHz above its LO at 7.68 MS/s
+constexpr double oscillators = 30e-6;  // largest relative difference between two oscillators
+constexpr int attempts = 5;            // at a transmission without an underflow
 
 struct wishes {
     std::string arguments, tone_arguments;
@@ -62,7 +63,7 @@ opened prepared(const usrp::sptr& radio, side s, const tuning& wish) {
     return {radio, s, rate, tune(*radio, s, wish)};
 }
 
-json of(const opened& o) {
+json json_of(const opened& o) {
     return {{"frequency_hz", o.at.frequency_hz},
             {"lo_hz", o.at.lo_hz},
             {o.which == side::receive ? "receive_gain_db" : "transmit_gain_db", o.at.gain_db},
@@ -100,7 +101,7 @@ json levels(const wishes& w, const usrp::sptr& radio) {
     const level_summary l = levels_of(got, lo);
     // The noise is given in 7.68 MHz, whatever the radio's rate, so that radios can be compared.
     const double noise = l.noise_dbfs + 10 * std::log10(wip::sample_rate_hz / rate);
-    json j = of(in);
+    json j = json_of(in);
     j.update({{"samples", got.size()},
               {"power_dbfs", l.power_dbfs},
               {"peak_dbfs", l.peak_dbfs},
@@ -117,7 +118,7 @@ json levels(const wishes& w, const usrp::sptr& radio) {
     const auto t = measure_tone(got, {shifted / rate, lo, away / rate},
                                 oscillators * in.at.frequency_hz / rate);
     json& about =
-        j["tone"] = {{"sent", of(out)}, {"expected_hz", shifted}, {"heard", t.has_value()}};
+        j["tone"] = {{"sent", json_of(out)}, {"expected_hz", shifted}, {"heard", t.has_value()}};
     if (!t) return j;
     const auto line_of = [](const line& l2) {
         return json{{"db", l2.dbfs}, {"at_least", !l2.above_noise}};
@@ -135,7 +136,7 @@ json spectrum(const wishes& w, const usrp::sptr& radio) {
     receiver stream(radio);
     const auto got = stream.take(samples(in, w.seconds), samples(in, settling_s));
     const spectrum_pair p = spectrum_of(got, samples(in, 0.01));
-    json j = of(in), hz = json::array();
+    json j = json_of(in), hz = json::array();
     const double points = static_cast<double>(p.mean.size());
     for (std::size_t i = 0; i < p.mean.size(); ++i)
         hz.push_back((static_cast<double>(i) / points - 0.5) * in.rate.rate_hz);
@@ -150,7 +151,7 @@ json loop(const wishes& w, const usrp::sptr& radio) {
     wish.frequency_hz = w.receive.frequency_hz;
     const opened out = prepared(radio, side::transmit, wish);
     json j = measure_loop(radio, w.seconds);
-    j.update({{"received", of(in)}, {"sent", of(out)}});
+    j.update({{"received", json_of(in)}, {"sent", json_of(out)}});
     return j;
 }
 
@@ -227,7 +228,7 @@ int main(int argc, char** argv) {
                                                         : loop(w, radio);
         std::puts(j.dump().c_str());
         return 0;
-    } catch (const uhd::environment_error& e) {  // it was there, and is not any more
+    } catch (const uhd::environment_error& e) {  // the radio was there and has gone
         return fail(e.what(), exit_failed);
     } catch (const uhd::usb_error& e) {
         return fail(e.what(), exit_failed);

@@ -14,13 +14,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double pps_within_s = 2.5;  // as a station waits
+constexpr double pps_within_s = 2.5;  // seconds; a station waits as long for the edge
 
 json range(const uhd::meta_range_t& r) {
     return {{"lowest", r.start()}, {"highest", r.stop()}, {"step", r.step()}};
 }
 
-// Corrections of a daughterboard's mixers that UHD takes by itself, as uhd_cal_* leaves them.
+// True: there is a file of uhd_cal_* with corrections of this daughterboard's IQ imbalance or DC
+// offset; UHD applies it without being asked.
 bool corrected(const std::string& kind, const std::string& serial) {
     if (serial.empty()) return false;
     const std::filesystem::path file = uhd::get_cal_data_path();

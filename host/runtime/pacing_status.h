@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a process kept to the wall clock, as its status says it.
+// How a process kept to the wall clock, in the form of its status.
 #pragma once
 
 #include "os/pacing.h"

@@ -24,7 +24,7 @@ public:
     place add(zmq::socket_t& socket);
     // Adds a place for a socket that comes and goes.
     place add_socket();
-    // Puts another one in that place; -1 or nullptr: nothing is waited for there.
+    // Replaces the descriptor or socket in that place; -1 or nullptr: nothing is waited for there.
     void replace(place at, int fd) { fds_[at].fd = fd; }
     // A new socket may lie where the old one lay, so it is asked for its descriptor each time.
     void replace(place at, zmq::socket_t* socket);
@@ -40,8 +40,9 @@ private:
     struct zmq_place {
         place at;
         zmq::socket_t* socket;
-        bool open;  // may have something that its descriptor no longer tells of
+        bool open;  // the socket may hold messages that its descriptor no longer reports
     };
+    // True: messages wait at the socket that its descriptor may no longer report.
     bool still_has(zmq_place& z) const;
 
     std::vector<pollfd> fds_;

@@ -35,7 +35,7 @@ void privileged_start::give_up(const std::vector<std::string>& bound_paths,
     if (!account_) return;
     hand_over(bound_paths, *account_);
     drop_privileges(*account_, keep);
-    follow_parent();  // changing the user cleared it
+    follow_parent();  // changing the user has cleared the signal at the parent's death
 }
 
 }  // namespace wip::host

@@ -15,8 +15,9 @@
 
 namespace wip::host {
 
-// Becomes `user` for good, where the process is root's and a user is named: of a check, which makes
-// nothing. Throws config::error when there is no such user.
+// Becomes `user` for good if the process is root's and a user is named. For programs that only
+// check their configuration; others start by privileged_start. Throws config::error when there is
+// no such user.
 void become(const config::settings& settings, const std::string& user);
 
 class privileged_start {
@@ -25,7 +26,7 @@ public:
     // Without a user it stays what it is. Throws config::error when there is no such user.
     privileged_start(const config::settings& settings, const std::string& user);
 
-    int signals() const { return signals_; }  // descriptor
+    int signals() const { return signals_; }  // descriptor from which signals are read
     // The account that give_up() becomes, if any.
     const std::optional<account>& becomes() const { return account_; }
     // The sockets become the user's, and so does the process, with the capabilities of `keep`.

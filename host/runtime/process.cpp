@@ -43,7 +43,7 @@ void follow_parent() {
     if (run == nullptr || *run == '\0') return;
     const pid_t parent = ::getppid();
     prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-    if (::getppid() != parent) raise(SIGTERM);  // it died in between
+    if (::getppid() != parent) raise(SIGTERM);  // the parent died before the signal was set
 }
 
 int run_to_its_end(const std::function<int()>& run) noexcept {

@@ -20,7 +20,7 @@ using config::exit_asked, config::exit_failed, config::exit_bad_input, config::e
 // Blocks SIGTERM, SIGINT and SIGHUP in this thread (threads made later inherit it) and returns a
 // descriptor that they are read from.
 int make_signal_descriptor();
-// Name of the signal that was waiting, if any.
+// Reads the name of the signal that was waiting, if any.
 std::optional<std::string> take_signal(int descriptor);
 
 // Has the kernel send SIGTERM when the parent ends, if $OPENWIP_RUN is set. This is lost when the

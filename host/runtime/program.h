@@ -15,7 +15,7 @@ class App;
 namespace wip::host {
 
 struct program {
-    const char* name;     // first word of every line that it writes
+    const char* name;     // name of the program, the first word of every line that it writes
     const char* purpose;  // one line, for --help
     const std::vector<config::key>* keys;
     // Checks what only all keys together tell; returns nothing, throws config::error.

@@ -31,7 +31,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t most = 200;
+    static constexpr std::size_t most = 200;  // changes that are kept
     std::deque<openwip::control::SettingChange> last_;
     std::uint64_t made_ = 0;
 };

@@ -19,11 +19,12 @@ public:
 
     bool wanted() const { return port_->wanted(topic::event); }
     void compare(const openwip::control::MacStatus& status, slot now);
-    // A counter of something else; compared() when all of these have been given.
+    // Reports the increase of a counter that is not in the status; call compared() after all of
+    // these.
     void grew(openwip::telemetry::Event::Severity severity, const char* kind,
               const std::string& reason, std::uint64_t total, slot now);
     void compared() { known_ = true; }
-    // Right now. `kind` and `reason` as in telemetry.proto.
+    // Reports an event now. `kind` and `reason` as in telemetry.proto.
     void say(openwip::telemetry::Event::Severity severity, const char* kind,
              const std::string& reason, slot now, std::uint64_t count = 1);
     // Called while there is no subscriber: what is counted meanwhile is not reported later.
@@ -37,7 +38,7 @@ private:
 
     telemetry_port* port_;
     std::string source_;
-    std::map<std::string, std::uint64_t> last_;  // by kind and reason
+    std::map<std::string, std::uint64_t> last_;  // last value by kind and reason
     bool known_ = false;
 };
 

@@ -10,7 +10,7 @@
 namespace wip::host {
 namespace {
 
-constexpr std::size_t longest_words = 500, longest_file = 4096;
+constexpr std::size_t longest_words = 500, longest_file = 4096;  // characters; bytes
 
 stop_reason somebody_asked() { return {openwip::stop::ASKED, "asked to stop"}; }
 
@@ -25,7 +25,7 @@ int exit_code_of(stop_cause cause) {
             return config::exit_peer_lost;
         case openwip::stop::UNFIT:
             return config::exit_bad_input;
-        default:  // a cause of a later version, too
+        default:  // also causes that only a later version knows
             return config::exit_asked;
     }
 }

@@ -21,7 +21,8 @@ public:
     // Throws machine_error.
     static file open(const std::string& path);
 
-    // `source`: who speaks. What applications sent (topics frames, ip) is left out, as in records.
+    // `source`: name of the publisher. Application data (topics frames, ip) are left out, as in
+    // records.
     telemetry_file(file to, std::string source, const telemetry_rates& rates);
 
     bool wanted(topic t) const override { return every(t) != 0; }
@@ -37,7 +38,7 @@ private:
 
     file file_;
     std::string source_, packed_;
-    int error_ = 0;  // the first errno; nothing is written behind it
+    int error_ = 0;  // first errno; after it nothing more is written
     std::array<int, nof_topics> every_{};
     std::array<std::uint64_t, nof_topics> sequences_{};
     std::array<openwip::telemetry::Telemetry, nof_topics> messages_;

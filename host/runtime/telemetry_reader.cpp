@@ -10,7 +10,8 @@ namespace {
 // Frames and IP packets of one terminal, 100 messages/s each, for ten seconds; messages that do not
 // fit are lost, and the counts in the messages show it.
 constexpr int most_waiting = 2000;
-constexpr int reconnect_ms = 10;  // a cell that is just starting: from its first slot on
+// short, so that a cell that is just starting is received from its first slot on
+constexpr int reconnect_ms = 10;
 }  // namespace
 
 telemetry_reader::telemetry_reader(zmq::context_t& context, const std::string& endpoint,

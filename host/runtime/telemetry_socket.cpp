@@ -19,7 +19,7 @@ constexpr int slots_between_listens = 15;
 // A message waits no longer for others to go with, nor for more of them. Those that hold the
 // records of several slots have waited: they go with the slot that they are published in.
 constexpr std::int64_t longest_wait_ns = 10'000'000;
-constexpr std::size_t most_waiting = 100;
+constexpr std::size_t most_waiting = 100;  // messages of one flush
 
 constexpr bool has_waited(topic t) {
     return t == topic::frames || t == topic::ip || t == topic::packet;

@@ -66,13 +66,14 @@ private:
     };
 
     zmq::socket_t socket_;
-    std::array<std::uint32_t, nof_topics> beginnings_{};  // bit n: the first n letters
+    // bit n: the first n letters of the topic's name are subscribed to
+    std::array<std::uint32_t, nof_topics> beginnings_{};
     std::array<int, nof_topics> every_;
     std::array<std::uint64_t, nof_topics> sequences_{};
     std::array<openwip::telemetry::Telemetry, nof_topics> messages_;
     std::vector<waiting> waiting_;
     std::int64_t waiting_since_ns_ = 0;
-    bool go_ = false;  // with the next on_slot() or listen()
+    bool go_ = false;  // messages are sent with the next on_slot() or listen()
     int slots_until_listen_ = 0;
     std::uint64_t malformed_messages_ = 0;
 };

@@ -36,17 +36,18 @@ void counting_socket::abort() {
 
 std::uint32_t counting_socket::SendDataPacket(ns3::SequenceNumber32 sequence, std::uint32_t most,
                                               bool with_ack) {
-    const bool again = sequence < m_tcb->m_highTxMark;
+    const bool is_retransmission = sequence < m_tcb->m_highTxMark;
     ++counts_.segments;
-    if (again) ++counts_.retransmits;
+    if (is_retransmission) ++counts_.retransmits;
     const std::uint32_t sent = TcpSocketBase::SendDataPacket(sequence, most, with_ack);
     counts_.bytes += sent;
-    if (again) counts_.bytes_retransmitted += sent;
+    if (is_retransmission) counts_.bytes_retransmitted += sent;
     return sent;
 }
 
-// A segment that was sent once has the exact one, an ACK of others the one of the timestamp that it
-// echoes, which tells which transmission it answers; as Linux takes them (tcp_ack_update_rtt()).
+// The round-trip time of an ACK, taken as Linux takes it (tcp_ack_update_rtt()): from the time at
+// which the segment was sent if it was sent once, else from the timestamp that the ACK echoes,
+// which tells to which transmission it belongs.
 std::optional<ns3::Time> counting_socket::round_trip_of(const ns3::TcpHeader& header) const {
     if (header.GetAckNumber() <= m_txBuffer->HeadSequence()) return {};
     if (!m_history.empty()) {

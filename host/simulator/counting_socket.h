@@ -60,7 +60,7 @@ public:
     std::uint64_t bytes_acknowledged() const { return acknowledged_; }
     // Whether all that was written is acknowledged.
     bool idle() const { return m_txBuffer->Size() == 0; }
-    // Nothing comes or goes any more.
+    // Whether the connection is closed.
     bool over() const { return m_state == CLOSED || m_state == TIME_WAIT; }
     // An end at once: a RST, and nothing is sent any more.
     void abort();
@@ -84,7 +84,7 @@ protected:
     // Whether a recovery goes on after this ACK of new data.
     virtual bool goes_on(const ns3::SequenceNumber32& ack) const { return ack < m_recover; }
     bool in_recovery() const;
-    // Whether a timeout now would be of data.
+    // Whether a timeout now would be one of data, not of a SYN or FIN.
     bool timeout_is_of_data() const;
     // A recovery begins; the first one counts until an ACK has evaluated it.
     void begins(recovery how);
@@ -106,7 +106,8 @@ private:
     sender_counts counts_;
     std::uint64_t acknowledged_ = 0;
     double round_trip_ms_ = 0, least_ms_ = 0;
-    bool backed_off_ = false;  // the timer, and there was no round trip since
+    // the timer was backed off, and no round trip has been measured since
+    bool backed_off_ = false;
     recovery waiting_ = recovery::none, evaluated_ = recovery::none, spurious_ = recovery::none;
     std::uint32_t retransmit_ts_ = 0;
 };

@@ -80,7 +80,7 @@ void eifel_socket::ProcessAck(const ns3::SequenceNumber32& ack, bool scoreboard_
     const before recovery_begins = now();
     const bool waited = waiting_for_evaluation() != recovery::none;
     const bool spurious = found_spurious() != recovery::none && ack > old_head;
-    if (spurious) m_recover = ack;  // so this ends it
+    if (spurious) m_recover = ack;  // this ends the recovery
     counting_socket::ProcessAck(ack, scoreboard_updated, delivered, old_head);
     if (!waited && waiting_for_evaluation() != recovery::none) before_ = recovery_begins;
     if (!spurious) return;

@@ -25,7 +25,7 @@ using ns3::InetSocketAddress;
 using ns3::Ptr;
 using ns3::Socket;
 
-constexpr std::size_t spoken_bytes = 12;  // the head of a packet of speech: when, number
+constexpr std::size_t spoken_bytes = 12;  // bytes of the header of a packet of speech: time, number
 constexpr std::uint64_t parts = flow::arrival_parts;
 
 }  // namespace
@@ -44,7 +44,8 @@ void flow_end::fail(const std::string& why) {
     done_ = true;
 }
 
-// In the words that the kernel has for it; taken back are timeouts whose ACK answers the original.
+// Has the names of the Linux kernel's counters; "undone" are timeouts whose ACK answers the
+// original transmission.
 nlohmann::json sender_since(const sender_mark& then, std::uint64_t acknowledged,
                             const sender_counts& c, double round_trip_ms) {
     const sender_counts& before = then.counts;
@@ -261,7 +262,7 @@ void session_receiver::accept(const Ptr<Socket>& socket) {
     struct arrived {
         std::uint64_t bytes = 0, size = 0, parts = 0;
         double last = 0;
-        std::vector<double> list;  // when each fiftieth of the file was there
+        std::vector<double> list;  // time at which each fiftieth of the file had arrived
     };
     const auto a = std::make_shared<arrived>();
     const std::size_t number = accepted_++;

@@ -25,11 +25,11 @@ public:
     flow_end(const flow_end&) = delete;
     flow_end& operator=(const flow_end&) = delete;
     bool done() const { return done_; }
-    // One object; of one that has failed "flow" and "failed" alone.
+    // The result, one object; if the end has failed it holds "flow" and "failed" only.
     const nlohmann::json& result() const { return result_; }
 
 protected:
-    // Tells, once: `found`, and whose it is.
+    // Reports `found` with the flow's number and end, once.
     void tell(nlohmann::json found);
     void fail(const std::string& why);
 
@@ -55,12 +55,13 @@ struct tcp_flow {
     int flow = 0;
     place from, to;
     double start = 0;
-    double seconds = 0;       // as fast as it goes from the connection on; 0: so many bytes
-    std::uint64_t bytes = 0;  // then
+    double seconds = 0;       // seconds to send from the connection on; 0: `bytes` are sent
+    std::uint64_t bytes = 0;  // bytes to send, if `seconds` is 0
     std::string sender;
-    int window_kb = 0;    // 0: what ns-3 is set to
-    double measured = 0;  // of `seconds`: so long after the start counts begin; 0: none
-    std::optional<flow::packet_arrivals> arrivals;  // of `seconds`: of what there is to send
+    int window_kb = 0;    // 0: the default of ns-3
+    double measured = 0;  // with `seconds`: time after the start at which counts begin; 0: none
+    // with `seconds`: when data arrive that can be sent
+    std::optional<flow::packet_arrivals> arrivals;
 };
 
 class tcp_sender final : public flow_end {
@@ -72,7 +73,7 @@ private:
     void connected();
     void fill();
     // Hands the socket the application's packets of the first `after` seconds since `began`, and
-    // comes again with the next packet.
+    // schedules itself for the next packet.
     void arrive(double began, double after);
     void sample();
     void mark();
@@ -82,7 +83,8 @@ private:
     ns3::Ptr<counting_socket> socket_;
     sender_mark mark_;
     bool connected_ = false;
-    std::uint64_t given_, left_;  // by the application so far, of it to be written
+    // bytes that the application gave so far, and those not written yet
+    std::uint64_t given_, left_;
     double sum_ms_ = 0, longest_ms_ = 0;
     int samples_ = 0;
 };
@@ -97,7 +99,8 @@ private:
     void finish(double last);
     tcp_flow flow_;
     ns3::Ptr<ns3::Socket> listening_;
-    std::uint64_t bytes_ = 0, first_bytes_ = 0;  // first: of what came with the first packet
+    // first_bytes_: bytes that came with the first packet
+    std::uint64_t bytes_ = 0, first_bytes_ = 0;
     double began_ = 0, first_ = 0;
     std::vector<std::uint64_t> by_second_;
 };
@@ -107,7 +110,8 @@ struct session_flow {
     place from, to;
     double start = 0;
     std::string sender;
-    std::vector<std::uint64_t> bytes;  // of each, a connection for each, one after the other
+    // bytes of each file; each has a connection of its own, one after the other
+    std::vector<std::uint64_t> bytes;
 };
 
 class session_sender final : public flow_end {
@@ -134,7 +138,8 @@ private:
     void accept(const ns3::Ptr<ns3::Socket>& socket);
     session_flow flow_;
     ns3::Ptr<ns3::Socket> listening_;
-    std::size_t accepted_ = 0, ended_ = 0;  // a next one may come before the end of one is heard
+    // a connection may begin before the end of the one before has arrived
+    std::size_t accepted_ = 0, ended_ = 0;
     std::vector<nlohmann::json> sessions_;
 };
 
@@ -146,7 +151,7 @@ struct page_flow {
     std::string sender;
 };
 
-// Both ends: the server says nothing of its own.
+// Both ends of the flow: the server has no report of its own.
 class page_client final : public flow_end {
 public:
     explicit page_client(const page_flow& f);

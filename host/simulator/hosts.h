@@ -28,7 +28,7 @@ public:
     std::uint64_t steps() const;
     link_channel& channel() { return *channel_; }
     const link_channel& channel() const { return *channel_; }
-    // Adds what has come to its end so far, and whose TCP it is.
+    // Adds the results of flows that have ended so far, and the kind of TCP that they used.
     void add_members(nlohmann::json& result) const;
 
 private:

@@ -17,15 +17,16 @@ using ns3::Socket;
 
 struct http_server::visit {
     Ptr<counting_socket> socket;
-    std::vector<std::uint8_t> request;  // as much of it as is there
-    std::uint64_t left = 0;             // of the responses
+    std::vector<std::uint8_t> request;  // the part of the request that has arrived
+    std::uint64_t left = 0;             // bytes of responses still to be sent
 };
 
-http_server::http_server(const http_flow& f) : flow_end(f.of.number, "server"), flow_(f) {
-    listening_ = listening(f.server, f.of.number, f.of.congestion_control, f.of.buffer_kb);
+http_server::http_server(const http_flow& f) : flow_end(f.planned.number, "server"), flow_(f) {
+    listening_ =
+        listening(f.server, f.planned.number, f.planned.congestion_control, f.planned.buffer_kb);
     on_connection(listening_, [this](const Ptr<Socket>& s) { accept(s); });
-    if (f.of.measured_from_s > 0) at(f.start + f.of.measured_from_s, [this] { mark(); });
-    at(f.start + f.of.seconds, [this] { finish(); });
+    if (f.planned.measured_from_s > 0) at(f.start + f.planned.measured_from_s, [this] { mark(); });
+    at(f.start + f.planned.seconds, [this] { finish(); });
 }
 
 http_server::~http_server() = default;
@@ -45,9 +46,9 @@ void http_server::read(visit& v) {
         const std::size_t before = v.request.size();
         v.request.resize(before + p->GetSize());
         p->CopyData(v.request.data() + before, p->GetSize());
-        for (; v.request.size() >= flow_.of.request_bytes; v.request.erase(
+        for (; v.request.size() >= flow_.planned.request_bytes; v.request.erase(
                  v.request.begin(),
-                 v.request.begin() + static_cast<std::ptrdiff_t>(flow_.of.request_bytes))) {
+                 v.request.begin() + static_cast<std::ptrdiff_t>(flow_.planned.request_bytes))) {
             std::uint64_t size = 0;
             std::memcpy(&size, v.request.data(), sizeof size);
             v.left += size;
@@ -85,7 +86,7 @@ void http_server::finish() {
     nlohmann::json found{{"began", flow_.start},
                          {"bytes", written_ - not_written},
                          {"visits", visits_.size()},
-                         {"congestion_control", flow_.of.congestion_control}};
+                         {"congestion_control", flow_.planned.congestion_control}};
     if (mark_.at != 0)
         found["since"] =
             sender_since(mark_, acknowledged(), counts(),
@@ -102,9 +103,9 @@ void http_server::finish() {
 // --- the user ---
 
 http_user::http_user(const http_flow& f)
-    : flow_end(f.of.number, "client"), flow_(f), pages_(flow_.of) {
+    : flow_end(f.planned.number, "client"), flow_(f), pages_(flow_.planned) {
     at(f.start, [this] { pause(); });
-    at(f.start + f.of.seconds, [this] { finish(); });
+    at(f.start + f.planned.seconds, [this] { finish(); });
 }
 
 void http_user::pause() {
@@ -121,8 +122,8 @@ void http_user::begin() {
         ask(0);
         return;
     }
-    socket_ = make_socket(flow_.user.node, flow_.of.congestion_control);
-    limit(socket_, flow_.of.buffer_kb);
+    socket_ = make_socket(flow_.user.node, flow_.planned.congestion_control);
+    limit(socket_, flow_.planned.buffer_kb);
     socket_->SetConnectCallback(calls([this] {
                                     ++visits_;
                                     ask(0);
@@ -132,14 +133,14 @@ void http_user::begin() {
         ns3::Callback<void, Ptr<Socket>>([this](Ptr<Socket> from) { read(from); }));
     socket_->SetCloseCallbacks(calls([this] { over(false); }), calls([this] { over(false); }));
     socket_->Bind();
-    socket_->Connect(end_of(flow_.server, flow_.of.number));
+    socket_->Connect(end_of(flow_.server, flow_.planned.number));
 }
 
 void http_user::ask(std::size_t object) {
     const auto& wanted = page_.objects[object];
     const auto send = [this, object, page = number_, bytes = wanted.bytes] {
         if (done() || page != number_) return;
-        std::vector<std::uint8_t> request(flow_.of.request_bytes);
+        std::vector<std::uint8_t> request(flow_.planned.request_bytes);
         std::memcpy(request.data(), &bytes, sizeof bytes);
         left_ += bytes;
         ++requested_;

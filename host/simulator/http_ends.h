@@ -11,7 +11,7 @@
 namespace wip::simulator {
 
 struct http_flow {
-    flow::flow of;
+    flow::flow planned;
     place user, server;
     double start = 0;
 };
@@ -58,7 +58,7 @@ private:
     ns3::Ptr<ns3::Socket> socket_;
     double asked_ = 0, sum_s_ = 0, longest_s_ = 0;
     std::uint64_t left_ = 0, bytes_ = 0, objects_ = 0;
-    std::size_t requested_ = 0;  // objects of this page
+    std::size_t requested_ = 0;  // objects of this page that were requested
     int visits_ = 0, done_pages_ = 0, broken_ = 0, number_ = 0;
 };
 

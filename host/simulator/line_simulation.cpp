@@ -12,7 +12,8 @@ namespace {
 
 using tcpl::damaged_path;
 
-// One direction of the path. Both move it on: what is not due any more stays as it is.
+// One direction of the path. Either direction advances the path, whose packets in flight stay in
+// it.
 class direction final : public packet_link {
 public:
     direction(damaged_path& path, damaged_path::side from) : path_(path), from_(from) {}
@@ -24,7 +25,7 @@ public:
     }
     void advance(std::int64_t now_ns) override { path_.release(now_ns); }
     std::int64_t next_wakeup() const override { return path_.next_due(); }
-    link_sums sums() const override { return {}; }  // the path has them
+    link_sums sums() const override { return {}; }  // the path has the counts
     bool idle() const override { return path_.next_due() == never; }
     void deliver(std::span<const std::uint8_t> packet, std::int64_t due_ns) const {
         hand_over({packet, 0, due_ns, due_ns});

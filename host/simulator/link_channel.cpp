@@ -15,12 +15,12 @@
 namespace wip::simulator {
 namespace {
 
-constexpr std::uint16_t ipv4_protocol = 0x0800;
+constexpr std::uint16_t ipv4_protocol = 0x0800;  // EtherType
 
 // Links may deliver what they have damaged. ns-3 reads headers before it looks at checksums, and
 // some that cannot be end it.
 bool intact(std::span<const std::uint8_t> packet) {
-    constexpr std::uint8_t tcp = 6, udp = 17;
+    constexpr std::uint8_t tcp = 6, udp = 17;  // protocol numbers of IP
     if (packet.empty() || packet.size() < ip_header_bytes(packet[0])) return false;
     const auto ip = read_ip_header(packet);
     if (!ip || ip->version != 4 || ip->total_bytes != packet.size()) return false;
@@ -139,7 +139,7 @@ void link_device::receive(std::span<const std::uint8_t> packet) {
         ipv4_protocol, GetAddress());
 }
 
-// The address is not used, but the stack asks for one.
+// The address is not used, but the stack requires one.
 ns3::Address link_device::GetAddress() const { return ns3::Mac48Address("02:00:00:00:00:01"); }
 
 bool link_device::Send(ns3::Ptr<ns3::Packet> packet, const ns3::Address& /*to*/,

@@ -24,7 +24,7 @@ namespace wip::simulator {
 
 class link_device;
 
-constexpr std::uint16_t usual_mtu = 1500;
+constexpr std::uint16_t usual_mtu = 1500;  // bytes
 
 class link_channel final : public ns3::Channel {
 public:

@@ -50,7 +50,7 @@ void tahoe_socket::ProcessAck(const ns3::SequenceNumber32& ack, bool scoreboard_
     m_txBuffer->ResetRenoSack();
     m_txBuffer->SetSentListLost(true);
     m_history.clear();
-    m_retxEvent.Cancel();  // what is sent now starts it
+    m_retxEvent.Cancel();  // the segment sent now starts the timer
 }
 
 ns3::TypeId tick_estimator::GetTypeId() {
@@ -103,7 +103,8 @@ void coarse_reno_socket::count_ticks() {
     if (m_state == SYN_SENT || !m_retxEvent.IsRunning() || m_retxEvent.GetUid() == counted_) return;
     const std::int64_t now = ns3::Simulator::Now().GetNanoSeconds(), tick = tick_.GetNanoSeconds();
     const std::int64_t ticks =
-        std::max<std::int64_t>(1, m_rto.Get().GetNanoSeconds() / tick);  // it is whole, or less
+        // the time is a whole number of ticks, or less
+        std::max<std::int64_t>(1, m_rto.Get().GetNanoSeconds() / tick);
     m_retxEvent.Cancel();
     m_retxEvent = ns3::Simulator::Schedule(ns3::NanoSeconds((now / tick + ticks) * tick - now),
                                            &coarse_reno_socket::ReTxTimeout, this);

@@ -45,7 +45,7 @@ public:
 
 private:
     ns3::Time tick_, sampled_until_;
-    std::int64_t srtt_8_ = 0, var_4_ = 0;  // in ticks
+    std::int64_t srtt_8_ = 0, var_4_ = 0;  // 8 srtt and 4 var, in ticks
 };
 
 class coarse_reno_socket final : public counting_socket {
@@ -64,7 +64,7 @@ private:
     void count_ticks();
 
     ns3::Time tick_;
-    std::uint32_t counted_ = 0;  // the timer's event that ends with a tick
+    std::uint32_t counted_ = 0;  // event at the tick that ends the timer
 };
 
 }  // namespace wip::simulator

@@ -96,7 +96,7 @@ ns3::Ptr<counting_socket> make_socket(const ns3::Ptr<ns3::Node>& node, const std
             valid += (valid.empty() ? "" : ", ") + std::string(each.name);
         throw std::invalid_argument("there is no TCP sender " + name + " in ns-3; valid: " + valid);
     }
-    westwood_per_ack::GetTypeId();  // known from its first use on
+    westwood_per_ack::GetTypeId();  // ns-3 knows a type from its first use on
     const auto socket = socket_of(s->socket);
     const auto tcp = node->GetObject<ns3::TcpL4Protocol>();
     socket->SetNode(node);

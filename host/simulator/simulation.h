@@ -13,7 +13,7 @@ namespace wip::simulator {
 
 struct run_config {
     std::string plan;         // file of the form of host/flow/flows.schema.json
-    double longest_s = 3600;  // of simulated time; a run that is not over by then is given up
+    double longest_s = 3600;  // seconds of simulated time after which a run is abandoned
     emulator::run_times times;
 };
 

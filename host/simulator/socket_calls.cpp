@@ -16,7 +16,7 @@ using ns3::Ptr;
 using ns3::Socket;
 
 constexpr int first_port = 5001;
-constexpr std::uint32_t chunk = 1 << 16;
+constexpr std::uint32_t chunk = 1 << 16;  // bytes of a write
 
 }  // namespace
 
@@ -40,9 +40,9 @@ Ptr<counting_socket> listening(const place& p, int flow, const std::string& send
     return socket;
 }
 
-ns3::Callback<void, Ptr<Socket>> calls(std::function<void()> what) {
+ns3::Callback<void, Ptr<Socket>> calls(std::function<void()> callback) {
     return ns3::Callback<void, Ptr<Socket>>(
-        [what = std::move(what)](Ptr<Socket> /*socket*/) { what(); });
+        [callback = std::move(callback)](Ptr<Socket> /*socket*/) { callback(); });
 }
 
 ns3::Callback<void, Ptr<Socket>> nothing() {
@@ -57,18 +57,18 @@ void on_connection(const Ptr<Socket>& listening, std::function<void(const Ptr<So
             [accept = std::move(accept)](Ptr<Socket> s, const Address&) { accept(s); }));
 }
 
-void on_room(const Ptr<Socket>& socket, std::function<void()> what) {
+void on_room(const Ptr<Socket>& socket, std::function<void()> callback) {
     socket->SetSendCallback(ns3::Callback<void, Ptr<Socket>, std::uint32_t>(
-        [what = std::move(what)](Ptr<Socket>, std::uint32_t) { what(); }));
+        [callback = std::move(callback)](Ptr<Socket>, std::uint32_t) { callback(); }));
 }
 
 void on_state(const Ptr<Socket>& socket, ns3::TcpSocket::TcpStates_t wanted,
-              std::function<void()> what) {
+              std::function<void()> callback) {
     using state = ns3::TcpSocket::TcpStates_t;
     socket->TraceConnectWithoutContext(
         "State", ns3::Callback<void, state, state>(
-                     [wanted, what = std::move(what)](state /*before*/, state now) {
-                         if (now == wanted) ns3::Simulator::ScheduleNow(what);
+                     [wanted, callback = std::move(callback)](state /*before*/, state now) {
+                         if (now == wanted) ns3::Simulator::ScheduleNow(callback);
                      }));
 }
 
@@ -77,7 +77,7 @@ void write(const Ptr<Socket>& socket, std::uint64_t& left) {
         const auto n = static_cast<std::uint32_t>(
             std::min<std::uint64_t>({left, chunk, socket->GetTxAvailable()}));
         if (n == 0) return;
-        left -= n;  // before Send(), which may come back here
+        left -= n;  // before Send(), which may call this function again
         if (socket->Send(ns3::Create<ns3::Packet>(n), 0) < 0) {
             left += n;
             return;

@@ -33,15 +33,15 @@ void limit(const ns3::Ptr<ns3::Socket>& socket, int window_kb);
 ns3::Ptr<counting_socket> listening(const place& p, int flow, const std::string& sender,
                                     int window_kb);
 
-ns3::Callback<void, ns3::Ptr<ns3::Socket>> calls(std::function<void()> what);
+ns3::Callback<void, ns3::Ptr<ns3::Socket>> calls(std::function<void()> callback);
 ns3::Callback<void, ns3::Ptr<ns3::Socket>> nothing();
 
 void on_connection(const ns3::Ptr<ns3::Socket>& listening,
                    std::function<void(const ns3::Ptr<ns3::Socket>&)> accept);
-void on_room(const ns3::Ptr<ns3::Socket>& socket, std::function<void()> what);
+void on_room(const ns3::Ptr<ns3::Socket>& socket, std::function<void()> callback);
 // When it comes into this state; not from within the socket.
 void on_state(const ns3::Ptr<ns3::Socket>& socket, ns3::TcpSocket::TcpStates_t wanted,
-              std::function<void()> what);
+              std::function<void()> callback);
 
 // Writes as much as there is room for.
 void write(const ns3::Ptr<ns3::Socket>& socket, std::uint64_t& left);

@@ -16,10 +16,10 @@ traffic::~traffic() = default;
 
 const place& traffic::side(int number) const { return sides_.at(static_cast<std::size_t>(number)); }
 
-template <class Sender, class Receiver, class Of>
-void traffic::add_both(const Of& of) {
-    ends_.push_back(std::make_unique<Receiver>(of));
-    ends_.push_back(std::make_unique<Sender>(of));
+template <class Sender, class Receiver, class Flow>
+void traffic::add_both(const Flow& planned) {
+    ends_.push_back(std::make_unique<Receiver>(planned));
+    ends_.push_back(std::make_unique<Sender>(planned));
 }
 
 void traffic::add(const flow::flow& f) {

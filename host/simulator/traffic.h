@@ -36,8 +36,8 @@ public:
 
 private:
     const place& side(int number) const;
-    template <class Sender, class Receiver, class Of>
-    void add_both(const Of& of);
+    template <class Sender, class Receiver, class Flow>
+    void add_both(const Flow& planned);
 
     std::vector<place> sides_;
     std::vector<std::unique_ptr<flow_end>> ends_;

@@ -26,14 +26,14 @@ void westwood_per_ack::filter(double sample, double seconds) {
 }
 
 void westwood_per_ack::acknowledged(double bytes, double now_s) {
-    if (ack_s_ < 0) {  // nothing to divide by yet
+    if (ack_s_ < 0) {  // there is no ACK before it, so no interval
         ack_s_ = filtered_s_ = now_s;
         return;
     }
     const double longest = tau_.GetSeconds() / 2;
     for (; now_s - filtered_s_ > longest; filtered_s_ += longest) filter(0, longest);
     waiting_bytes_ += bytes;
-    if (now_s <= ack_s_) return;  // several ACKs at the same time are one
+    if (now_s <= ack_s_) return;  // several ACKs at the same time count as one
     filter(waiting_bytes_ / (now_s - ack_s_), now_s - filtered_s_);
     waiting_bytes_ = 0;
     ack_s_ = filtered_s_ = now_s;

@@ -22,7 +22,7 @@ public:
 
     std::size_t size() const { return size_; }
     std::size_t room() const { return bound_ - size_; }
-    std::size_t most() const { return most_; }  // that it ever held
+    std::size_t most() const { return most_; }  // largest number of bytes that it has held
 
     // Free memory for the next bytes, and the bytes that leave next, each in two pieces where the
     // ring wraps.

@@ -22,13 +22,15 @@ namespace wip::split {
 namespace {
 
 constexpr int events_at_once = 64;
-constexpr int backlog = 16;
-constexpr int keepalive_probes = 3;
-constexpr std::chrono::seconds pause{1};  // until it tries to listen again
-// Which socket an event is of: the listeners' numbers are below, a connection has two.
+constexpr int backlog = 16;               // connections that wait to be accepted
+constexpr int keepalive_probes = 3;       // without an answer: the connection is dead
+constexpr std::chrono::seconds pause{1};  // time until it tries to listen again
+// Numbers in epoll events: listeners have lower ones, each connection has two from here on.
 constexpr std::uint64_t first_number = 1U << 16;
 
-[[noreturn]] void fail(const std::string& what) { throw machine_error("split: " + what, errno); }
+[[noreturn]] void fail(const std::string& operation) {
+    throw machine_error("split: " + operation, errno);
+}
 
 bool set(int fd, int level, int option, int value) {
     return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
@@ -54,7 +56,7 @@ void set_linger(int fd) {
     ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
 }
 
-// Two of each connection, and of those that are taken over the limit; few others.
+// Two descriptors for each connection, and for connections over the limit; few others.
 void allow_descriptors(const proxy_config& c) {
     const std::size_t others = 2 * c.ports.size() * (backlog + 1) + c.ports.size() + 32;
     const rlim_t needed = 2 * static_cast<std::size_t>(c.connections) + others;
@@ -74,8 +76,8 @@ void allow_descriptors(const proxy_config& c) {
 sockaddr* as_any(sockaddr_in& a) { return reinterpret_cast<sockaddr*>(&a); }
 const sockaddr* as_any(const sockaddr_in& a) { return reinterpret_cast<const sockaddr*>(&a); }
 
-// Above net.core.rmem_max and wmem_max only who may; in the kernel of virtual time it is nobody
-// else's kernel, and transparent sockets are made when it may no longer.
+// Only a process with CAP_NET_ADMIN may exceed net.core.rmem_max and wmem_max. The proxy has it in
+// the kernel of virtual time; transparent sockets are made after it has been given up.
 bool set_buffers(int fd, const proxy_config& c) {
     const int bytes = static_cast<int>(std::min<std::size_t>(c.buffer_bytes, 1U << 29));
     if (!c.transparent && set(fd, SOL_SOCKET, SO_RCVBUFFORCE, bytes) &&
@@ -187,7 +189,7 @@ void proxy::work() {
             continue;
         }
         const auto found = pairs_.find(of / 2);
-        if (found == pairs_.end()) continue;  // over since
+        if (found == pairs_.end()) continue;  // the connection has ended since
         found->second->connection.on_ready(static_cast<side>(of % 2),
                                            events[static_cast<std::size_t>(i)].events);
         follow(of / 2, *found->second);
@@ -268,8 +270,8 @@ void proxy::follow(std::uint64_t number, split_pair& p) {
         epoll_event e{};
         e.events = events;
         e.data.u64 = number * 2 + static_cast<std::uint64_t>(s);
-        const int what = !wanted ? EPOLL_CTL_DEL : w.there ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-        if (::epoll_ctl(epoll_.get(), what, p.connection.fd(s), &e) != 0) {
+        const int operation = !wanted ? EPOLL_CTL_DEL : w.there ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+        if (::epoll_ctl(epoll_.get(), operation, p.connection.fd(s), &e) != 0) {
             p.connection.abandon();
             return close(number);
         }

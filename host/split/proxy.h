@@ -35,9 +35,10 @@
 namespace wip::split {
 
 struct proxy_config {
-    std::vector<std::uint16_t> ports;  // where it listens
+    std::vector<std::uint16_t> ports;  // ports at which it listens
     bool transparent = true;
-    int connect_namespace = -1;  // a namespace's descriptor; -1: where it listens
+    // descriptor of the namespace in which it connects; -1: the one in which it listens
+    int connect_namespace = -1;
     std::size_t buffer_bytes = std::size_t{setting::split_tcp_buffer_kb.initial} << 10;
     int connections = setting::split_tcp_connections.initial;
     int keepalive_s = setting::split_tcp_keepalive_s.initial;
@@ -45,9 +46,9 @@ struct proxy_config {
 
 struct proxy_counts {
     std::uint64_t split = 0, ended = 0, reset = 0, not_reached = 0;  // connections
-    std::uint64_t open = 0;                                          // of those, now
-    std::uint64_t full = 0;          // times that it stopped to listen, or could not begin again
-    std::array<way_counts, 2> ways;  // of who opened the connections, and back
+    std::uint64_t open = 0;          // connections that are open now
+    std::uint64_t full = 0;          // times that it stopped listening, or could not listen again
+    std::array<way_counts, 2> ways;  // bytes from the openers of the connections, and back to them
 };
 
 // Raises the process's limit of descriptors to what the connections need. Throws bad_input
@@ -59,8 +60,8 @@ public:
     // Asks the kernel, opens its sockets. Throws bad_input, machine_error.
     explicit proxy(const proxy_config& config);
 
-    int fd() const { return epoll_.get(); }  // readable: there is something to do
-    void work();                             // whatever there is to do, without waiting
+    int fd() const { return epoll_.get(); }  // readable: work() has something to do
+    void work();                             // does everything that is due, without waiting
     // Time after which to call work() although fd() is not readable, because the proxy could not
     // listen and has no connection whose end would give room. Negative: never.
     std::chrono::milliseconds patience() const;
@@ -78,7 +79,9 @@ private:
     void listen();
     void listen_again();
     void stop_to_listen();
+    // True: as many connections as config_.connections are open.
     bool at_limit() const;
+    // True: less than 7/8 of them are, so that it may listen again.
     bool has_room_again() const;
     void take(int listener, int most);
     void begin(descriptor opener, const sockaddr_in& from);
@@ -86,6 +89,7 @@ private:
     descriptor socket_there() const;
     void follow(std::uint64_t number, split_pair& p);
     void close(std::uint64_t number);
+    // Sets buffers, keep-alive and options of a socket; false: one was refused (errno).
     bool set_limits(int fd) const;
 
     proxy_config config_;
@@ -93,8 +97,8 @@ private:
     std::vector<descriptor> listeners_;
     std::map<std::uint64_t, std::unique_ptr<split_pair>> pairs_;
     std::uint64_t last_ = 0;
-    bool short_ = false;       // of what the kernel gives: descriptors, memory
-    bool has_closed_ = false;  // a connection, since it stopped to listen
+    bool short_ = false;       // the kernel has no more descriptors or memory
+    bool has_closed_ = false;  // a connection has closed since it stopped listening
     std::chrono::steady_clock::time_point stopped_;
     proxy_counts counts_;
 };

@@ -13,7 +13,7 @@
 namespace wip::split {
 namespace {
 
-constexpr std::int64_t most_memory_kb = 1 << 20;  // of all connections
+constexpr std::int64_t most_memory_kb = 1 << 20;  // kB of all connections together
 
 bool is_port(std::string_view text, int& port) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);

@@ -108,7 +108,7 @@ void split_connection::count_lost(side sender) {
     direction& d = from(sender);
     int queued = 0;
     if (::ioctl(fd(across(sender)), SIOCOUTQ, &queued) != 0 || queued < 0) queued = 0;
-    if (d.passed && queued > 0) --queued;  // the FIN, which has a number of its own
+    if (d.passed && queued > 0) --queued;  // the FIN has a sequence number of its own
     const auto unacknowledged = std::min(static_cast<std::uint64_t>(queued), d.out);
     d.out -= unacknowledged;
     d.lost = unacknowledged + d.ring.size();

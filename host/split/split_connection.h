@@ -21,10 +21,10 @@ enum class side : std::uint8_t { opener, other };
 constexpr side across(side s) { return s == side::opener ? side::other : side::opener; }
 
 struct way_counts {
-    // Bytes; in = out + lost + held. `out`: what a socket took; of a connection that was given up
-    // only what the receiver's kernel had acknowledged by then.
+    // Bytes; in = out + lost + held. `out`: bytes that a socket took; for a connection that was
+    // given up, only those that the receiver's kernel had acknowledged by then.
     std::uint64_t in = 0, out = 0, lost = 0, held = 0;
-    std::uint64_t most_held = 0;  // by one connection
+    std::uint64_t most_held = 0;  // largest number of bytes that one connection held
 
     void add(const way_counts& c) {
         in += c.in, out += c.out, lost += c.lost, held += c.held;
@@ -62,14 +62,14 @@ private:
         explicit direction(std::size_t bound) : ring(bound) {}
         byte_ring ring;
         std::uint64_t in = 0, out = 0, lost = 0;
-        bool ended = false;   // its sender has sent its last
-        bool passed = false;  // and that has been passed on
+        bool ended = false;   // its sender has sent its FIN
+        bool passed = false;  // that FIN has been passed on
     };
     const descriptor& socket(side s) const { return s == side::opener ? opener_ : other_; }
     direction& from(side s) { return s == side::opener ? forth_ : back_; }
     const direction& from(side s) const { return s == side::opener ? forth_ : back_; }
     bool read(side s);   // false: the socket is broken
-    bool write(side s);  // what came from across it
+    bool write(side s);  // writes what came from the other side
     void give_up(state why);
     void count_lost(side sender);
     void close_as_reset(bool on) const;

@@ -41,7 +41,7 @@ public:
     }
 
 private:
-    // Entries of one slot, a byte each.
+    // The entries of one slot, a byte for each frame.
     struct column {
         template <class Value>
         void put(Value v) {
@@ -67,8 +67,8 @@ private:
     openwip::telemetry::FrameBatch batch_;
     column bin_, bits_, offset_, whole_, last_, retransmissions_, outcome_, combined_, nof_packets_,
         border_;
-    std::size_t bytes_ = 0;     // 0: nothing waits
-    std::uint64_t frames_ = 0;  // in the messages before this one
+    std::size_t bytes_ = 0;     // bytes that wait; 0: nothing waits
+    std::uint64_t frames_ = 0;  // frames in the messages before this one
 };
 
 }  // namespace wip::host

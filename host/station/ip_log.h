@@ -56,7 +56,7 @@ private:
     std::size_t bytes_ = 0, slot_bytes_ = 0;  // bytes_ 0: nothing waits
     int slot_packets_ = 0;
     std::uint64_t skipped_ = 0;
-    std::uint64_t packets_ = 0;  // in the messages before this one
+    std::uint64_t packets_ = 0;  // packets in the messages before this one
 };
 
 }  // namespace wip::host

@@ -21,7 +21,8 @@ int packet_gate::write(std::span<const std::uint8_t> packet) {
 
 bool packet_gate::on_read_error(int code) {
     ++read_errors_;
-    return code != EBADFD && code != EBADF;  // deleted from under us: `ip link delete`
+    // the interface was deleted, for example by `ip link delete`
+    return code != EBADFD && code != EBADF;
 }
 
 void packet_gate::add_input(openwip::control::Direction& d) const {

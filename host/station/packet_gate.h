@@ -31,11 +31,11 @@ inline void add_drop(openwip::control::Direction& d, const std::string& reason,
     set(*drop.mutable_count(), count);
 }
 
-// Adds packets that came and were dropped before anything else counted them.
+// Adds packets that were dropped before anything else counted them.
 void add_refused(openwip::control::Direction& d, const std::string& reason,
                  const packets_bytes& count);
 
-// Adds what a relay decided.
+// Adds the decisions of a relay.
 void add_relay(const tcpl::tcpl_recovery& relay, openwip::control::TerminalLink& t);
 
 class packet_gate {
@@ -67,10 +67,11 @@ public:
     void add_input(openwip::control::Direction& d) const;
     // Adds refused writes to the dropped packets.
     void add_write_errors(openwip::control::Direction& d) const;
-    // Adds what the relay decided.
+    // Adds the decisions of the relay.
     void add_relay(openwip::control::TerminalLink& t) const;
 
 private:
+    // Counts the error; false: the interface was deleted.
     bool on_read_error(int code);
 
     tun_device* tun_;

@@ -7,9 +7,9 @@
 namespace wip::host {
 namespace {
 
-constexpr std::uint32_t largest_sn = 65535;
-constexpr std::uint32_t most_nibbles = 216;
-constexpr int largest_errno = 4095;
+constexpr std::uint32_t largest_sn = 65535;  // 16 bits
+constexpr std::uint32_t most_nibbles = 216;  // half bytes of the largest frame
+constexpr int largest_errno = 4095;          // MAX_ERRNO of Linux
 
 }  // namespace
 

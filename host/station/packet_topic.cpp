@@ -15,7 +15,7 @@ constexpr std::int64_t batch_slots = slots_per_second / 100;
 
 std::string reason(const packet_record& r) {
     std::string text = r.dropped;
-    if (r.refused != 0) {  // as in the sums of MacStatus: tun_write_EIO
+    if (r.refused != 0) {  // the reason's name as in the sums of MacStatus: tun_write_EIO
         const char* name = strerrorname_np(r.refused);
         text += std::string("_") + (name != nullptr ? name : "error");
     }

@@ -35,7 +35,7 @@ namespace {
 using openwip::control::Reply;
 using openwip::control::Request;
 
-constexpr int read_batch = 64;
+constexpr int read_batch = 64;  // packets
 // Longest sleep, when no packet is on its way. ppoll(2) has no number for a sleep without an end.
 constexpr std::int64_t longest_sleep_ns = 1'000'000'000;
 

@@ -16,8 +16,10 @@ void fill(const damaged_path& path, openwip::control::PathStatus& status);
 
 // A run whose time is kept by a calendar.
 struct calendar_run {
-    std::array<packets_bytes, 2> delivered{};               // to the sender, to the receiver
-    std::array<std::map<int, packets_bytes>, 2> refused{};  // by errno, what they did not take
+    // packets delivered to the sender and to the receiver
+    std::array<packets_bytes, 2> delivered{};
+    // packets that the interfaces did not take, by errno
+    std::array<std::map<int, packets_bytes>, 2> refused{};
     std::uint64_t steps = 0;
     std::int64_t ended_ns = 0;
     double wall_s = 0;

@@ -36,7 +36,7 @@ constexpr bool is_right() {
 }
 static_assert(is_right(), "a number of reading_calls.tsv is not the kernel's");
 
-constexpr std::size_t longest_rule = 5, around = 5;
+constexpr std::size_t longest_rule = 5, around = 5;  // BPF instructions
 constexpr std::uint16_t load = BPF_LD | BPF_W | BPF_ABS, is_equal = BPF_JMP | BPF_JEQ | BPF_K,
                         answer = BPF_RET | BPF_K;
 constexpr std::uint32_t number_at = offsetof(seccomp_data, nr),
@@ -72,7 +72,8 @@ filter reading_filter() {
     filter f;
     f.add(load, architecture_at);
     f.compare(architecture, 1, 0);
-    f.add(answer, SECCOMP_RET_KILL_PROCESS);  // its numbers mean other calls
+    // on another architecture the numbers mean other calls
+    f.add(answer, SECCOMP_RET_KILL_PROCESS);
     f.add(load, number_at);
     for (const auto& call : reading_calls) {
         if (call.must_be == first_argument::anything) {

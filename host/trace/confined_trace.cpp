@@ -32,12 +32,12 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr int copy_fd = 3, answer_fd = 4;  // all that the child has
-constexpr rlim_t data_limit = rlim_t{2} << 30;
-constexpr rlim_t cpu_limit_s = 60;  // a trace of two hours takes some seconds
-// A file that has so many more bytes may take a second more.
+constexpr int copy_fd = 3, answer_fd = 4;       // the only descriptors of the child
+constexpr rlim_t data_limit = rlim_t{2} << 30;  // bytes of memory
+constexpr rlim_t cpu_limit_s = 60;              // seconds; a trace of two hours takes some seconds
+// bytes of a file for which the child gets one more second of processor time
 constexpr rlim_t bytes_of_a_second = 64 << 20;
-constexpr std::size_t longest_message = 1000;
+constexpr std::size_t longest_message = 1000;  // characters
 
 // The child's messages: the heading, then chunks of chunk_slots rows followed by their predictions.
 // Before each of these stands a tag: that it follows, or the length of an error message that
@@ -49,9 +49,9 @@ struct heading {
     std::int64_t horizon_slots = -1;  // -1: no predictions
     std::uint64_t seed = 0;
     double mean_snr_db = 0, speed_kmh = 0, carrier_hz = 0, nmse = 0, measured_nmse = 0;
-    std::array<std::uint32_t, 4> text_bytes{};  // of texts_of(), which follow
+    std::array<std::uint32_t, 4> text_bytes{};  // lengths of the texts of texts_of(), which follow
 };
-constexpr std::uint32_t longest_text = 1 << 20;
+constexpr std::uint32_t longest_text = 1 << 20;  // bytes
 
 std::array<std::string*, 4> texts_of(trace_info& i, prediction_info& p) {
     return {&i.channel, &i.definition, &i.software, &p.method};
@@ -135,8 +135,8 @@ void confine(int copy, int answer, const std::optional<os::account>& user, pid_t
     ::close_range(answer_fd + 1, ~0U, 0);
     os::forbid_new_privileges();
     if (user) os::drop_privileges(*user);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);     // lost with the user
-    if (::getppid() != parent) ::_exit(2);  // it died in between
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);     // changing the user clears it
+    if (::getppid() != parent) ::_exit(2);  // the parent died before the signal was set
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
     struct stat info {};
@@ -210,7 +210,7 @@ void send_rows(const std::string& file) {
 // --- the parent ---
 
 std::string name_of(int signal) {
-    const char* name = sigabbrev_np(signal);  // those for real time have none
+    const char* name = sigabbrev_np(signal);  // real-time signals have no name
     return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
 }
 

@@ -35,8 +35,9 @@ namespace wip::trace {
 inline constexpr std::int64_t most_played_slots = slots_per_second * 2 * 3600;
 
 struct confined_trace {
-    std::vector<bin_model::trace_row> snr_db, predicted_snr_db;  // the latter empty: no predictions
-    std::optional<int> horizon_slots;  // of its predictions, if it holds any
+    // predicted_snr_db is empty if the trace has no predictions
+    std::vector<bin_model::trace_row> snr_db, predicted_snr_db;
+    std::optional<int> horizon_slots;  // horizon of its predictions, if it has any
 };
 
 // The account of a cell's processes, or nobody where that was not made
@@ -59,8 +60,8 @@ public:
     confined_reader& operator=(const confined_reader&) = delete;
     const trace_info& info() const noexcept;
     std::int64_t nof_slots() const noexcept;
-    // Appends the next rows, up to chunk_slots of them; false: there were none left. `predicted`
-    // stays as it is of a trace without predictions. Throws error.
+    // Appends the next rows, up to chunk_slots of them; false: there were none left. A trace
+    // without predictions leaves `predicted` unchanged. Throws error.
     bool next(std::vector<trace_row>& snr_db, std::vector<trace_row>& predicted_snr_db);
 
 private:

@@ -32,17 +32,18 @@ inline constexpr int longest_horizon = 64;                               // slot
 
 // How the predictions of a trace came about.
 struct prediction_info {
-    int horizon_slots = 3;  // row t was known so many slots before slot t; 0 to longest_horizon
+    // the prediction of row t was known this number of slots before slot t; 0 to longest_horizon
+    int horizon_slots = 3;
     std::string method = "nmse";  // nmse or predictor
-    double nmse = 0;              // asked for (nmse) or found (predictor), of the whole trace
-    double measured_nmse = 0;     // of this realisation
+    double nmse = 0;              // of the whole trace: requested (nmse) or found (predictor)
+    double measured_nmse = 0;     // NMSE of this realisation
 };
 
 struct trace_info {
-    std::string channel;     // name
+    std::string channel;     // name of the channel
     std::string definition;  // YAML text of the channel as used
     std::uint64_t seed = 0;
-    double mean_snr_db = 0;  // asked for; the realisation's own mean stands in the data
+    double mean_snr_db = 0;  // requested mean; the realisation's own mean stands in the data
     double speed_kmh = 0, carrier_hz = 0;
     std::string software;
     std::optional<prediction_info> prediction{};

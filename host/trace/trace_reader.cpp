@@ -21,7 +21,7 @@ bool begins_hdf5(std::span<const std::byte> image) {
     return false;
 }
 
-constexpr std::size_t longest_text = 1 << 20;
+constexpr std::size_t longest_text = 1 << 20;  // bytes
 
 // The name of the object and of the file that an external link leads to: nobody follows it.
 herr_t refuse_link(const char*, const char*, const char*, const char*, unsigned*, hid_t,

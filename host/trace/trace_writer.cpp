@@ -41,7 +41,8 @@ struct writer::impl {
         if (::lseek(fd, 0, SEEK_END) < 0 ||
             ::write(fd, more.data(), more.size()) < static_cast<ssize_t>(more.size())) {
             if (errno == 0)
-                (void)!::write(fd, more.data(), 1);  // it took a part, and refuses the rest
+                // the disk took a part, and now refuses the rest
+                (void)!::write(fd, more.data(), 1);
             if (errno != 0) throw machine_error(name + ": cannot be written", errno);
         }
         throw machine_error(name + ": cannot be written: the HDF5 library refuses it");
@@ -71,15 +72,15 @@ struct writer::impl {
     // once, so that a program that is killed leaves nothing behind; what is complete is copied to a
     // file that gets the final name.
     void open() {
-        const os::output_file beside(name);
+        const os::output_file output(name);
         std::string made;
-        if (beside.is_written_as_it_is()) {  // no place for a file beside a device
+        if (output.is_written_as_it_is()) {  // there is no place for a file beside a device
             made = P_tmpdir "/openwip-trace.XXXXXX";
             fd = ::mkostemp(made.data(), O_CLOEXEC);
         } else {
-            fd = ::fcntl(beside.descriptor(), F_DUPFD_CLOEXEC, 0);
+            fd = ::fcntl(output.descriptor(), F_DUPFD_CLOEXEC, 0);
         }
-        if (fd < 0) beside.fail(errno);
+        if (fd < 0) output.fail(errno);
         file = {H5Fcreate(("/proc/self/fd/" + std::to_string(fd)).c_str(), H5F_ACC_TRUNC,
                           H5P_DEFAULT, H5P_DEFAULT),
                 H5Fclose};

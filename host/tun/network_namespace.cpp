@@ -26,16 +26,16 @@ void in_network_namespace(const std::string& network_namespace, const std::strin
     if (network_namespace.empty()) return act();
     const std::string what = key + " is " + network_namespace + ": ";
     const int home = open_namespace("/proc/thread-self/ns/net");
-    int there = -1;
+    int namespace_fd = -1;
     try {
-        there = open_namespace("/run/netns/" + network_namespace);
+        namespace_fd = open_namespace("/run/netns/" + network_namespace);
     } catch (const machine_error& e) {
         ::close(home);
         throw bad_input(what + e.what());
     }
-    const bool entered = ::setns(there, CLONE_NEWNET) == 0;
+    const bool entered = ::setns(namespace_fd, CLONE_NEWNET) == 0;
     const int why = errno;
-    ::close(there);
+    ::close(namespace_fd);
     if (!entered) {
         ::close(home);
         throw bad_input(what + strerror(why));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// To do something in another network namespace than that of the process: the calling thread enters
-// it, acts, and comes back, also when the act throws. What the act made (an interface, a socket)
-// stays there.
+// Runs a function in another network namespace than that of the process: the calling thread enters
+// it, runs the function, and comes back, also when the function throws. What it made (an interface,
+// a socket) stays there.
 #pragma once
 
 #include <functional>

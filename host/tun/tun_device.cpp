@@ -128,7 +128,7 @@ void join_no_groups(const socket_fd& control, const std::string& name) {
 // elsewhere; the open file stays with that namespace.
 std::uint64_t transmit_drops(int counts, const std::string& name) {
     std::string text;
-    std::array<char, 4096> piece{};  // a read gives a part, of however many interfaces
+    std::array<char, 4096> piece{};  // one read returns a part, of however many interfaces
     for (ssize_t n = 0;
          (n = ::pread(counts, piece.data(), piece.size(), static_cast<off_t>(text.size()))) > 0;)
         text.append(piece.data(), static_cast<std::size_t>(n));
@@ -140,7 +140,8 @@ std::uint64_t transmit_drops(int counts, const std::string& name) {
         if (colon == std::string::npos || line.compare(start, colon - start, name) != 0) continue;
         std::istringstream fields(line.substr(colon + 1));
         std::uint64_t value = 0;
-        for (int i = 0; i < 12; ++i) fields >> value;  // 8 of receive; bytes packets errs drop
+        // 8 receive counters, then bytes, packets, errs, drop
+        for (int i = 0; i < 12; ++i) fields >> value;
         return fields ? value : 0;
     }
     return 0;

@@ -26,7 +26,7 @@ namespace wip {
 struct tun_settings {
     std::string name = "wip0";             // 1..15 characters
     std::string address = "10.42.0.1/30";  // IPv4 or IPv6, with prefix length
-    std::string address6 = {};             // IPv6 beside it, with prefix length; empty: none
+    std::string address6 = {};  // additional IPv6 address with prefix length; empty: none
     int mtu = setting::tun_mtu.initial;
     int txqueuelen = setting::tun_txqueuelen.initial;  // packets
     std::string device = "/dev/net/tun";
@@ -68,7 +68,7 @@ public:
 private:
     tun_device() = default;
     int fd_ = -1;
-    int counts_fd_ = -1;  // the kernel's counters, of the namespace in which this was made
+    int counts_fd_ = -1;  // the kernel's counters in the namespace in which this was made
     std::string name_;
     std::string warning_;
     std::uint64_t drops_at_start_ = 0;

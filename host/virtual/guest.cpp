@@ -42,11 +42,11 @@ using nlohmann::json;
 
 constexpr const char* result_file = "/result";
 constexpr const char* unfinished_file = "/result.new";
-constexpr std::size_t longest_output = 1200;  // bytes of a program, in one line
+constexpr std::size_t longest_output = 1200;  // bytes of a program's output in one line
 
 [[noreturn]] void fail(const std::string& what) { throw machine_error(what, errno); }
 
-// A line of the result, whole: a pipe keeps what is short together.
+// Writes each line of the result in one call: a pipe keeps short writes together.
 class result_lines {
 public:
     result_lines() {
@@ -86,7 +86,7 @@ std::string read_all(int from) {
     return text;
 }
 
-// Becomes a program; its words.
+// Executes a program; `words` are its arguments.
 void execute(const std::vector<std::string>& words) {
     std::vector<char*> all;
     for (const std::string& w : words) all.push_back(const_cast<char*>(w.c_str()));
@@ -211,7 +211,7 @@ json set_everywhere(const network& net, const std::string& name, const std::stri
 
 // --- programs of the host ---
 
-// Becomes a program of the host's, in a namespace, with `out` for its output.
+// Executes a program of the host in a namespace, with `out` as its output.
 [[noreturn]] void become(const network& net, const flow::command& c, int in, int out) {
     net.enter(c.side);
     if (in >= 0) ::dup2(in, 0);
@@ -284,7 +284,7 @@ public:
         }
         ::close(said_[1]);
     }
-    // Ends it; what it printed.
+    // Ends the program and returns what it printed.
     json ended() const {
         int status = 0;
         ::kill(pid_, SIGTERM);
@@ -314,7 +314,7 @@ void seed_random(std::uint64_t seed) {
     ::close(f);
 }
 
-// A process, which is reported as failed when it cannot do its work.
+// Starts a process, which is reported as failed when it cannot do its work.
 void start_process(const flow::flow& f, const result_lines& results,
                    const std::function<bool()>& work) {
     if (forked() != 0) return;
@@ -402,7 +402,7 @@ void prepare_folders() {
     ::mount("dev", "/dev", "devtmpfs", 0, nullptr);
     ::mount("host", "/host", "hostfs", MS_RDONLY, "/");
     ::mount("tmp", "/host/tmp", "tmpfs", 0, nullptr);
-    ::mount("proc", "/host/proc", "proc", 0, nullptr);  // where tc looks for the unit of its times
+    ::mount("proc", "/host/proc", "proc", 0, nullptr);  // tc finds the unit of its times there
 }
 
 }  // namespace
@@ -413,7 +413,7 @@ int main() {
     try {
         do_plan();
     } catch (const std::exception& e) {
-        if (::getpid() != 1) ::_exit(126);  // a program that could not be started
+        if (::getpid() != 1) ::_exit(126);  // this is a child whose program could not be started
         if (std::FILE* f = std::fopen(unfinished_file, "w")) {
             std::fputs((flow::text_of({{"failed", e.what()}}) + "\n").c_str(), f);
             std::fclose(f);

@@ -14,10 +14,10 @@
 namespace wip::virtual_time {
 
 struct run_config {
-    std::string kernel;       // the program
+    std::string kernel;       // path of the kernel, a program
     std::string folder;       // root file system of the kernel: init, plan
-    int memory_mb = 64;       // of the kernel
-    double longest_s = 3600;  // of virtual time; a run that is not over by then is given up
+    int memory_mb = 64;       // memory of the kernel
+    double longest_s = 3600;  // seconds of virtual time after which a run is abandoned
 };
 
 class guest_run final : public timed_run {

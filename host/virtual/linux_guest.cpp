@@ -127,7 +127,7 @@ std::int64_t linux_guest::next_wakeup() const {
 }
 
 std::int64_t linux_guest::advance(std::int64_t now_ns) {
-    // Called, it may have nothing to do yet: it waits on.
+    // The kernel was called, and may have nothing to do yet: it waits on.
     bool runs = !started_ || clock_.wakeup() <= now_ns;
     if (started_ && given_ns_ <= now_ns) {
         given_ns_ = never;
@@ -146,7 +146,8 @@ std::int64_t linux_guest::advance(std::int64_t now_ns) {
 
 void linux_guest::run_until_it_waits() {
     using std::chrono::steady_clock;
-    constexpr std::chrono::seconds longest_step{1};  // as long as one waits; more is standing still
+    // as long as one wait for the kernel; a longer step counts as a stall
+    constexpr std::chrono::seconds longest_step{1};
     steady_clock::duration silent{};
     auto looked = steady_clock::now();
     while (clock_.running() && !clock_.ended()) {
@@ -174,7 +175,7 @@ void linux_guest::take_sent() {
     for (int i = 0; i < static_cast<int>(nics_.size()); ++i) {
         if (!clock_.take_kick(i, vhost_nic::transmit)) continue;
         nics_[static_cast<std::size_t>(i)].take_sent();
-        // A queue that was full.
+        // The queue was full before.
         if (call(i, vhost_nic::transmit)) given_ns_ = std::min(given_ns_, clock_.now());
     }
 }
@@ -186,7 +187,7 @@ bool linux_guest::call(int interface, int queue) {
 }
 
 bool linux_guest::take_messages(int wait_ms) {
-    // The clock, and each interface: connected, or yet to come.
+    // The sockets of the clock and of each interface, connected or still listening.
     pollfd watched[1 + time_travel::most_devices];
     const std::size_t n = std::min<std::size_t>(1 + nics_.size(), std::size(watched));
     for (std::size_t i = 0; i < n; ++i) {

@@ -24,7 +24,7 @@
 namespace wip::virtual_time {
 
 struct guest_config {
-    std::string kernel;  // the program
+    std::string kernel;  // path of the kernel, a program
     std::string folder;  // holds /init; sockets and the kernel's messages (kernel.log) go there
     int interfaces = 2;
     int memory_mb = 64;
@@ -40,12 +40,13 @@ public:
     linux_guest(const guest_config& config, const calendar& time, packet_fn sent);
     ~linux_guest() override;
 
-    // 0, or the errno of the refusal. It gets to know at the calendar's time.
+    // Gives the guest a packet, which it learns of at the calendar's time. Returns 0, or the errno
+    // of the refusal.
     int give(int interface, std::span<const std::uint8_t> packet);
 
     std::int64_t next_wakeup() const override;
     // Throws peer_error when it breaks the protocols, or is silent for silence_s in which it could
-    // have spoken: a suspended job stands still with its kernel.
+    // have spoken: a suspended job stops together with its kernel.
     std::int64_t advance(std::int64_t now_ns) override;
     bool ended() const { return clock_.ended(); }
     // The network card of an interface.
@@ -54,8 +55,10 @@ public:
 private:
     static constexpr int silence_s = 120;
     void start(const guest_config& config);
+    // Serves messages of the kernel, for which it waits at most wait_ms; false: none came.
     bool take_messages(int wait_ms);
     void take_sent();
+    // Calls the kernel about a queue; false: the kernel wants no call for it.
     bool call(int interface, int queue);
     void run_until_it_waits();
 
@@ -63,10 +66,12 @@ private:
     packet_fn sent_;
     time_travel clock_;
     std::deque<vhost_nic> nics_;
-    std::vector<int> listeners_;  // of the clock, then of each interface; -1: it is connected
+    // listener of the clock, then of each interface; -1: it is connected
+    std::vector<int> listeners_;
     pid_t process_ = -1;
     bool started_ = false, called_ = false;
-    std::int64_t given_ns_ = never;  // the first packet that it does not know of
+    // time of the first packet that the kernel does not know of yet
+    std::int64_t given_ns_ = never;
 };
 
 }  // namespace wip::virtual_time

@@ -49,7 +49,7 @@ private:
 
     std::string name_;
     std::vector<char> buffer_ =
-        std::vector<char>(1U << 18U);  // not a write for every three packets
+        std::vector<char>(1U << 18U);  // a large buffer, so that a write holds many packets
     std::FILE* file_;
 };
 

@@ -19,7 +19,7 @@
 namespace wip::virtual_time {
 namespace {
 
-// enum um_timetravel_ops.
+// Values of enum um_timetravel_ops of the kernel.
 constexpr std::uint32_t op_ack = 0, op_start = 1, op_request = 2, op_wait = 3, op_get = 4,
                         op_update = 5, op_run = 6, op_get_tod = 8, op_broadcast = 9;
 constexpr std::uint32_t memory_version = 2;
@@ -36,7 +36,7 @@ struct time_travel::message {
     std::uint64_t time = 0;
 };
 
-// struct um_timetravel_schedshm.
+// The shared page: struct um_timetravel_schedshm of the kernel.
 struct time_travel::shared {
     std::uint32_t version, length;
     std::uint64_t free_until, current_time;
@@ -76,7 +76,8 @@ time_travel::~time_travel() {
 void time_travel::attach(int fd) { fd_ = fd; }
 
 void time_travel::send(const message& m, bool with_memory) {
-    // The kernel closes both: of the second one, a log, it makes nothing.
+    // The kernel expects two descriptors, those of the shared memory and of a log, and closes both.
+    // It does not use the second one, so the first is sent twice.
     const int fds[] = {memory_, memory_};
     if (!unix_socket::send(fd_, &m, sizeof m, with_memory ? fds : nullptr, with_memory ? 2 : 0))
         ended_ = true;
@@ -97,7 +98,7 @@ void time_travel::serve() {
             running_ = false;
             shared_->running_id = calendar_id;
             return;
-        case op_request:  // as long as it does not use the page
+        case op_request:  // only as long as it does not use the page
         case op_get:
             reply.time = shared_->current_time;
             break;

@@ -35,16 +35,17 @@ public:
     // A message of the kernel, which is waited for.
     void serve();
     void run(std::int64_t now_ns);
-    // RUN and WAIT are no messages from the next WAIT on, but a word of the page for which both
-    // wait: three fifths of the processor time.
+    // From the next WAIT on RUN and WAIT are not messages but a word of the shared page, for which
+    // both sides wait; that takes three fifths of the processor time.
     void use_word();
-    bool by_word() const;
-    // Waits at most 5 ms for that WAIT; false: it has not come.
+    bool by_word() const;  // use_word() has been called
+    // Waits at most 5 ms for WAIT in the shared page; false: it has not come.
     bool hear_word();
-    // How far it may go on by itself.
+    // Sets the time until which the kernel may run without a message.
     void set_free_until(std::int64_t ns);
-    // Tells that the kernel has put something into a network device's queue (0, 1), at now(); it is
-    // forgotten then. And a call, which the kernel takes once it is told to run.
+    // take_kick(): true if the kernel has put something into this queue (0, 1) of a network device,
+    // at now(); the mark is removed. call(): leaves a call for the kernel, which takes it once it
+    // is told to run.
     static constexpr int most_devices = 64;
     bool take_kick(int device, int queue);
     void call(int device, int queue);

@@ -36,7 +36,7 @@ public:
 
     virtual void go_to(std::int64_t ns) = 0;
     virtual std::int64_t now() const = 0;
-    virtual bool over() const = 0;  // the traffic
+    virtual bool over() const = 0;  // whether the traffic is over
 
     // `look`: every 10 ms from then on, and whenever else the run stops.
     void watch(std::function<void()> look) { look_ = std::move(look); }

@@ -23,7 +23,7 @@ void refuse_kernel(const std::string& what) {
 namespace wip::virtual_time::unix_socket {
 namespace {
 
-constexpr std::size_t most_fds = 8;
+constexpr std::size_t most_fds = 8;  // descriptors of a message
 
 [[noreturn]] void fail(const std::string& what) {
     throw machine_error("virtual time: " + what, errno);

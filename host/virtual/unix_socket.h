@@ -21,6 +21,7 @@ namespace wip::virtual_time::unix_socket {
 // Bound and listening; the path is short (108 bytes).
 int listen_at(const std::string& path);
 int accept_from(int listener);
+// False: the other side has closed the connection. Throws machine_error.
 bool send(int fd, const void* data, std::size_t size, const int* fds = nullptr,
           std::size_t nof_fds = 0);
 // Receives `size` bytes; false: they do not come. Descriptors that come with them are appended to

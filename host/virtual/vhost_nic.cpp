@@ -39,7 +39,7 @@ constexpr std::uint64_t protocol = 1ULL << 3 | 1ULL << 5 | 1ULL << 9 | 1ULL << 1
 constexpr std::array<std::uint8_t, 6> address{2, 0, 0, 0, 0, 1};
 constexpr std::size_t device_header = 12, ethernet_header = 14,
                       header = device_header + ethernet_header;
-constexpr std::size_t most_payload = 512;
+constexpr std::size_t most_payload = 512;  // bytes of a vhost-user message
 
 }  // namespace
 
@@ -99,7 +99,7 @@ void vhost_nic::handle(const message& m, std::vector<int>& fds) {
         case get_config: {
             message reply = m;
             reply.head.flags = version | is_reply;
-            constexpr std::size_t before = 12;  // offset, size, flags
+            constexpr std::size_t before = 12;  // bytes before the data: offset, size, flags
             if (m.head.size > before) {
                 std::fill_n(reply.payload.begin() + before, m.head.size - before, 0);
                 std::copy_n(address.begin(), std::min(address.size(), m.head.size - before),
@@ -186,7 +186,7 @@ int vhost_nic::give(std::span<const std::uint8_t> packet) {
     if (!q.ready()) return ENETDOWN;
     if (!q.take(memory_, true, buffer_)) return ENOBUFS;
     frame_.assign(header, 0);
-    frame_[10] = 1;  // of the device's header: one buffer
+    frame_[10] = 1;  // one buffer, in the device's header
     std::ranges::copy(address, frame_.begin() + device_header);
     std::ranges::copy(address, frame_.begin() + device_header + address.size());
     frame_[header - 2] = 8;

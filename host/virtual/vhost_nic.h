@@ -31,13 +31,14 @@ public:
 
     // A message of the kernel, which waits for its answer; false: the kernel has gone.
     bool serve();
-    // A packet for the kernel: 0, or why not (ENETDOWN, ENOBUFS, EMSGSIZE).
+    // Gives the kernel a packet. Returns 0, or the reason why not (ENETDOWN, ENOBUFS, EMSGSIZE).
     int give(std::span<const std::uint8_t> packet);
     // Whether the kernel has sent its whole configuration; what follows are packets.
     bool ready() const { return queues_[transmit].ready(); }
     // Takes what the kernel has put into its queue.
     void take_sent();
-    // Something was given or taken since it was asked last, of which the kernel wants to know.
+    // Whether buffers were given or taken since the last call, and the kernel wants an interrupt
+    // for them.
     bool call_wanted(int queue);
 
     static constexpr int receive = 0, transmit = 1, nof_queues = 2;

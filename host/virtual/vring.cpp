@@ -15,7 +15,7 @@
 namespace wip::virtual_time {
 namespace {
 
-constexpr std::uint32_t largest = 32768;
+constexpr std::uint32_t largest = 32768;  // entries of a split virtqueue (virtio 1.2, 2.7)
 constexpr std::uint16_t has_next = 1, is_writable = 2, no_call = 1;
 
 struct descriptor {
@@ -35,6 +35,7 @@ std::uint16_t read16(std::span<std::uint8_t> at, std::size_t offset) {
 void guest_memory::add(int fd, std::uint64_t address, std::uint64_t size, std::uint64_t offset) {
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     const std::uint64_t lead = offset % page;
+    // bytes: 1 TB, so that sums of sizes do not overflow
     constexpr std::uint64_t most = std::uint64_t{1} << 40;
     if (size == 0 || size > most || offset > most || address > most)
         refuse_kernel("shows memory that cannot be its own");

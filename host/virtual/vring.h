@@ -30,7 +30,7 @@ private:
         std::uint64_t address, size;
         std::uint8_t* mapped;
         std::size_t mapped_size;
-        std::uint64_t lead;  // of the mapping, before `address`
+        std::uint64_t lead;  // bytes of the mapping that lie before `address`
     };
     std::vector<region> regions_;
 };
@@ -44,8 +44,8 @@ public:
     void stop() { available_ = {}; }
     bool ready() const { return !available_.empty(); }
 
-    // A buffer that the guest has put there; its parts are those that the device may write, or
-    // those that it may read. False: there is none.
+    // A buffer that the guest has offered; its parts are those that the device may write, or those
+    // that it may read. False: none is offered.
     struct buffer {
         std::uint16_t head = 0;
         std::vector<std::span<std::uint8_t>> parts;

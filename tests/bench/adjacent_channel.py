@@ -7,18 +7,19 @@ the mask (JSON and a figure).
 from a built tree. 300 slots of the test pattern (64-QAM, all bins), interpolated by four as a radio
 does it (passes 80 % of 7.68 MHz, 80 dB beyond 120 %); amplifier and converter are ideal.
 
-  leakage   power in the neighbours' 4.5 MHz at +-5 MHz (the worse one) to that in the carrier's
-  5.01 evm       of the payload after 300 slots without noise, which the receiver's own numbers
-  leave: compare with edge 0
+  leakage   power in the neighbours' 4.5 MHz at +-5 MHz (the worse one) over that in the carrier's
+            5.01 MHz
+  evm       of the payload, after 300 slots without noise. What the receiver's own arithmetic
+            leaves is the value of edge 0
   peak      of all interpolated samples over their mean power, and that power in dBFS at 7.68 MS/s
-  mask      TS 36.104 table 6.6.3.2A-3 (Local Area, 5 MHz) and 6.6.3.1-6 (Wide Area, category A,
-  above 1 GHz): dBm in 100 kHz by the
-            offset of the filter's middle from the channel's edge (V19.2.0; of the Wide
-            Area the -14 dBm, the slope as in SHARC, sharc/mask/spectral_mask_3gpp.py). Absolute,
-            so: the highest power of the carrier that stays inside
+  mask      TS 36.104 V19.2.0, tables 6.6.3.2A-3 (Local Area, 5 MHz) and 6.6.3.1-6 (Wide Area,
+            category A, above 1 GHz): dBm in 100 kHz by the offset of the filter's middle from the
+            channel's edge; of the Wide Area -14 dBm, and the slope of SHARC
+            (sharc/mask/spectral_mask_3gpp.py). The mask is absolute, so the figure is the highest
+            power of the carrier that stays inside
 
 Evaluated is the edge that the demo has (16): leakage below -45 dB, an EVM of at most 0.3 % more than
-without, a carrier of -5 dBm inside the mask. Exit code 1: something is outside, which the last line
+without, a carrier of -5 dBm inside the mask. Exit code 1: a figure is outside, which the last line
 names."""
 
 import argparse
@@ -42,10 +43,10 @@ from openwip_cli.cell.station import (
     MASKED_DBM as POWER_DBM,
 )
 
-RATE, SLOT, SLOTS, OVER = 7.68e6, 5120, 300, 4
-EDGES = (0, 8, 16, 24)
+RATE, SLOT, SLOTS, OVER = 7.68e6, 5120, 300, 4  # Hz, samples, slots, factor of interpolation
+EDGES = (0, 8, 16, 24)  # samples
 DEFAULT_EDGE = 16  # radio.edge_samples
-CHANNEL, NEIGHBOUR, FILTER = 5e6, 4.5e6, 100e3
+CHANNEL, NEIGHBOUR, FILTER = 5e6, 4.5e6, 100e3  # widths in Hz
 TARGET_DB = -45  # leakage
 EVM_MORE_PERCENT = 0.3
 # from, to (MHz), dBm there
@@ -153,7 +154,7 @@ def limit(mask, at):
 
 
 def outside(rows):
-    """Names of what is not as it has to be."""
+    """The names of the figures that are outside of their limits."""
     of = {row["edge_samples"]: row for row in rows}
     own = of[DEFAULT_EDGE]
     holds = {

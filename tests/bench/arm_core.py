@@ -26,7 +26,7 @@ import junit_counts
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 MIRROR, KEYS = "http://deb.debian.org/debian", "/usr/share/keyrings/debian-archive-keyring.gpg"
-# its name in the releases of Debian whose cross compiler is known to do
+# Releases of Debian whose cross compiler is known to work, and its name there.
 VOLK = {"bookworm": "libvolk2-dev", "trixie": "libvolk-dev"}
 LIBRARIES = ("libc6-dev", "libfftw3-dev", "libeigen3-dev", "libyaml-cpp-dev", "libgtest-dev")
 TOOLS = (

@@ -12,7 +12,7 @@
 
   /usr/bin/python3 tests/bench/attenuator.py [--seconds 60] [--all-seconds 4] [--watchdog-ms 100]
 
-from a built tree. Exit code 1: something is outside its budget, which is named at the end. The
+from a built tree. Exit code 1: a figure is outside its budget, and is named at the end. The
 watchdog of the playback is the firmware's own unless it is said: on a busy machine the host itself
 may be silent for longer. All eight channels come from the ring: QEMU hands the serial line over
 byte by byte, 1 to 4 kB/s. Its time is counted instructions: nothing here says how long anything
@@ -112,7 +112,7 @@ def silence(times):
             except link.NoAnswer:  # nor refused: this machine is too busy
                 continue
             if reply.error or reply.status.state not in (pb.ARMED, pb.PLAYING):
-                continue  # this host was silent too early
+                continue  # the host's silence had begun too early
             time.sleep(0.2)
             status = device.status()
             if status.state == pb.SILENT and set(status.levels) == {127}:
@@ -141,7 +141,8 @@ AT_LEAST = ("steps", "times")  # the others have at most their budget
 
 
 def outside(part, name=""):
-    """Names of what is not within its budget, and of playbacks that did not end by themselves."""
+    """The names of the figures that are outside of their budget, and of the playbacks that did not
+    end by themselves."""
     if isinstance(part, list):
         return [n for k, one in enumerate(part) for n in outside(one, f"{name}[{k}]")]
     if not isinstance(part, dict):

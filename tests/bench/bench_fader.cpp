@@ -24,7 +24,7 @@ using namespace wip::cabled;
 
 namespace {
 
-constexpr double budget_per_path = 0.12, budget_of_listening = 0.1;  // of a core
+constexpr double budget_per_path = 0.12, budget_of_listening = 0.1;  // share of a core
 
 // Gives the same slot again and again, at once, and takes what is sent.
 struct copying_radio final : fading_radio {
@@ -56,7 +56,7 @@ sample_model::delay_profile profile(const char* channel) {
     return p;
 }
 
-// An SNR trace: every slot another row.
+// An SNR trace in which every slot has another row.
 sample_model::trace_config trace() {
     auto rows = std::make_shared<sample_model::trace_rows>(1500);
     for (std::size_t t = 0; t < rows->size(); ++t)
@@ -66,7 +66,7 @@ sample_model::trace_config trace() {
     return {rows, 34};
 }
 
-// Share of a core for so many paths there and back in turn.
+// Share of a core that this number of paths takes, whose directions alternate.
 double share(int nof_paths, const char* channel, int slots) {
     fader_setup s;
     s.chunk = 1280;
@@ -99,8 +99,9 @@ double share(int nof_paths, const char* channel, int slots) {
 
 // Share of a core.
 double listening(int slots) {
-    constexpr int made = 64;
-    constexpr double power = 0.01, carrier = 0.67 * power;  // alike: 0.4
+    constexpr int made = 64;  // slots of samples that are made in advance
+    // a correlation of 0.4, the threshold of burst_listener
+    constexpr double power = 0.01, carrier = 0.67 * power;
     std::vector<cf32> quiet(std::size_t{made} * slot_samples), x = quiet;
     for (std::size_t n = 0; n < quiet.size(); ++n)
         quiet[n] = cf32(std::polar(std::sqrt(carrier), 0.3 * static_cast<double>(n)));

@@ -166,7 +166,7 @@ void channels(int slots) {
     channel_cccf_add_awgn(peer, -30, 30);
     channel_cccf_add_multipath(peer, nullptr, taps);
     std::vector<cf32> in(slot_samples, cf32(0.1F, 0.05F)), out(slot_samples);
-    slot_times ours, theirs;
+    slot_times ours, liquid;
     for (int s = 0; s < slots; ++s) {
         const std::int64_t at = first_sample(slot(1000 + s)).value;
         ours.measure([&] {
@@ -174,12 +174,12 @@ void channels(int slots) {
             awgn.seek(at);
             awgn.work(out, out);
         });
-        theirs.measure(
+        liquid.measure(
             [&] { channel_cccf_execute_block(peer, in.data(), slot_samples, out.data()); });
     }
     channel_cccf_destroy(peer);
     print("multipath and noise, fading taps (liquid: " + std::to_string(taps) + " fixed ones)", 0,
-          ours, theirs, 1, true);
+          ours, liquid, 1, true);
 }
 
 }  // namespace

@@ -34,10 +34,10 @@ void print(const char* name, std::vector<double> t, bool last) {
 
 struct scenario {
     const char* name;
-    int modulation;  // 0 = adaptive, with an SNR that wanders
+    int modulation;  // 0: adaptive, with an SNR that varies
     double frame_error;
     bool in_order;
-    bool crafted = false;  // payload made of packets, nothing is sent again
+    bool crafted = false;  // the payload is made of packets, and nothing is sent again
 };
 
 // A packet whose data is packets of 20 bytes, each with a right header.

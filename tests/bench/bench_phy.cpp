@@ -2,13 +2,14 @@
 // Time of one slot of the modulator and of the receiver, all 25 bins in use, against the 667 us
 // that a slot lasts. Channels: none (AWGN at 40 dB: every frame has to be good), and typical urban
 // at 75 km/h with so much noise that a good part of the frames fails, where the receiver has the
-// most to do; the slots among them that had no second look once more by themselves. Then one
-// terminal's transmitter on the uplink, and the base station's receiver of it. JSON on
+// most to do. The slots among them that needed no second pass are listed once more by themselves.
+// Then one terminal's transmitter on the uplink, and the base station's receiver of it. JSON on
 // standard output; the times of single slots are kept, so the median, the 99th percentile and the
 // worst are those of slots and not of batches. The smallest time tells what the code costs, the
 // median what it costs on this machine now, the mean what it takes of a core. Last the cell search
-// (any of 64 cells), also slot by slot: noise; prefixes with pilots of no cell (samples
-// conjugated), where all hypotheses are compared in 7 of 24 slots; the slot that finds.
+// (any of 64 cells), also slot by slot, in three cases: noise; cyclic prefixes with pilots of no
+// cell (samples conjugated), where all hypotheses are compared in 7 of 24 slots; a slot in which
+// the cell is found.
 //   bench_phy [slots]     default 3000 for each modulation
 #include <algorithm>
 #include <cstdio>
@@ -61,7 +62,8 @@ struct times {
 
 times run(const curves::world_config& config, int slots) {
     constexpr int settle = 250;
-    constexpr int batch = 64;  // made first, so that the channel's memory traffic is not in between
+    // slots made in advance, so that the channel's memory traffic is not in between
+    constexpr int batch = 64;
     times t;
     curves::world w(config);
     slot_modulator modulator({});

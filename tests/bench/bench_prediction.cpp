@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
             predictor.update(m, out);
             us.push_back(std::chrono::duration<double, std::micro>(timer::now() - start).count());
         }
-        us = {us.begin() + 250, us.end()};  // after it has learned
+        us = {us.begin() + 250, us.end()};  // only the slots after the predictor has learned
         std::sort(us.begin(), us.end());
         std::printf(
             "  {\"what\": \"%s\", \"least_us\": %.2f, \"median_us\": %.2f, \"p99_us\": %.2f}%s\n",

@@ -35,7 +35,7 @@ using namespace wip;
 using sample_model::cf32;
 using sample_model::exact_rate;
 
-constexpr double band = 0.3255, attenuation_db = 90;  // rate_converter.cpp
+constexpr double band = 0.3255, attenuation_db = 90;  // values of rate_converter.cpp
 
 cf32 signal(double seconds) {
     std::complex<double> sum;
@@ -47,12 +47,12 @@ cf32 signal(double seconds) {
 }
 
 struct error {
-    double of = 0, power = 0;
+    double error_power = 0, power = 0;
     void add(cf32 found, cf32 wanted) {
-        of += std::norm(std::complex<double>(found) - std::complex<double>(wanted));
+        error_power += std::norm(std::complex<double>(found) - std::complex<double>(wanted));
         power += std::norm(wanted);
     }
-    double db() const { return 10 * std::log10(of / power); }
+    double db() const { return 10 * std::log10(error_power / power); }
 };
 
 // The kernel of rate_converter.cpp, `half` inputs to either side.
@@ -65,8 +65,8 @@ double kernel(double u, int half, double lower) {
 }
 
 void compare(const exact_rate& in, const exact_rate& out, int slots, bool first) {
-    sample_model::rate_converter ours(in, out);
-    const auto half = static_cast<int>(ours.before());
+    sample_model::rate_converter converter(in, out);
+    const auto half = static_cast<int>(converter.before());
     const std::int64_t a = out.clock * in.divider, b = in.clock * out.divider,
                        common = std::gcd(a, b);
     const auto p = static_cast<unsigned int>(a / common), q = static_cast<unsigned int>(b / common);
@@ -81,7 +81,7 @@ void compare(const exact_rate& in, const exact_rate& out, int slots, bool first)
     std::vector<cf32> x(blocks * q), y(blocks * p);
     bench::slot_times us_ours, us_liquid;
     error error_ours, error_liquid;
-    ours.restart(0);
+    converter.restart(0);
     std::int64_t taken = 0, made = 0, ours_made = 0;
     for (int s = 0; s < slots; ++s) {
         for (std::size_t i = 0; i < x.size(); ++i)
@@ -93,13 +93,13 @@ void compare(const exact_rate& in, const exact_rate& out, int slots, bool first)
                       signal(static_cast<double>(from + static_cast<std::int64_t>(i)) / out.hz() -
                              late));
         };
-        const std::int64_t until =
-            ours.map().at_or_after(taken - ours.after() - 1);  // its inputs are there
+        const std::int64_t until = converter.map().at_or_after(taken - converter.after() -
+                                                               1);  // its inputs have been given
         const auto size = static_cast<std::size_t>(until - ours_made);
         y.resize(std::max(size, blocks * p));
         us_ours.measure([&] {
-            ours.feed(x);
-            ours.work(ours_made, std::span(y).first(size));
+            converter.feed(x);
+            converter.work(ours_made, std::span(y).first(size));
         });
         check(error_ours, ours_made, 0, size);
         ours_made = until;
@@ -125,7 +125,7 @@ void compare(const exact_rate& in, const exact_rate& out, int slots, bool first)
 
 int main(int argc, char** argv) {
     const int slots = bench::length(argc, argv, "slots", 300, 20);
-    constexpr exact_rate cell{7'680'000};
+    constexpr exact_rate cell{7'680'000};  // Hz
     constexpr exact_rate radios[] = {{100'000'000, 12}, {200'000'000, 26}, {125'000'000, 16}};
     std::printf("{\"benchmark\": \"rates\", \"results\": [\n");
     for (const auto& radio : radios) {

@@ -69,8 +69,9 @@ public:
     }
 
 private:
+    // input samples to either side; steps between two of them
     static constexpr int half = 24, steps = 4096;
-    static constexpr double beta = 12.3;
+    static constexpr double beta = 12.3;  // of the Kaiser window
     double kernel(double t) const {
         const double at = t * steps;
         const auto i = static_cast<std::size_t>(at);
@@ -109,12 +110,12 @@ received receive(const std::vector<cf32>& samples) {
 double compare(const world& w, double rate, const received& direct, const received& imported,
                double seconds, bool first) {
     int frames = 0, lost = 0, lost_imported = 0, lost_alone = 0;
-    for (const auto& [slot, theirs] : imported.outcomes) {
-        const auto ours = direct.outcomes.find(slot);
-        if (ours == direct.outcomes.end()) continue;
+    for (const auto& [slot, imported_outcome] : imported.outcomes) {
+        const auto direct_outcome = direct.outcomes.find(slot);
+        if (direct_outcome == direct.outcomes.end()) continue;
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            const bool good = ours->second[b] == frame_outcome::good,
-                       other = theirs[b] == frame_outcome::good;
+            const bool good = direct_outcome->second[b] == frame_outcome::good,
+                       other = imported_outcome[b] == frame_outcome::good;
             ++frames;
             lost += !good;
             lost_imported += !other;

@@ -41,14 +41,14 @@ from openwip_cli.settings.kinds import Integer, Real
 
 CELL = "slotpath"
 TCP_STARTS_S = 60  # within
-SETTLE_S = 1.5  # of the stream, before anything is read
+SETTLE_S = 1.5  # seconds of the stream before anything is read
 STOPPED_S = 0.3
 CAUGHT_UP_S = 0.02  # behind: of no interest any more
 CATCHES_UP_S = 20.0  # within
 AIMS = {"switches": 9.0, "catch_up": 1.5}
 USUAL = ["--bins", "25", "--modulation", "8", "--snr", "40", "--uplink-kbps", "5000"]
 FIGURES = ("switches", "preemptions", "user_us", "kernel_us", "processor_us", "waited_us")
-RESAMPLES = 2000
+RESAMPLES = 2000  # bootstrap resamples of an interval
 
 
 def parse(arguments: list[str]) -> Any:
@@ -136,7 +136,7 @@ def behind_s(status: Any) -> Any:
 
 
 def catch_up(look: Any, stop: Any, go_on: Any, wait: Any = time.sleep) -> Any:
-    """Pace (air time over wall time) at which the medium makes up for a stop, as long as it is
+    """The pace (air time over wall time) at which the medium catches up after a stop, while it is
     behind by more than CAUGHT_UP_S. `look()`: a status of the medium."""
     usual = behind_s(look())
     stop()

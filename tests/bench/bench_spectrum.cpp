@@ -40,7 +40,7 @@ struct side {
                                                          : nullptr;
     // The times of the spectrum alone: all slots, and those that copied.
     slot_times all = {}, copying = {};
-    slot_times whole = {};  // receiver and spectrum
+    slot_times whole = {};  // times of receiver and spectrum together
     std::uint64_t made = 0;
     std::vector<float> seen = std::vector<float>(iq::power_spectrum::nof_points);
 

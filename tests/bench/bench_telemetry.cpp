@@ -77,9 +77,9 @@ pid_t start_reader(const std::string& endpoint) {
 
 struct cost {
     double slot_us = 0;
-    double inside_us = 0;                                    // of it, in the slots
-    double messages = 0, kilobytes = 0;                      // a second
-    std::array<std::uint64_t, host::nof_topics> of_topic{};  // messages a second
+    double inside_us = 0;                                    // part of that in the slots
+    double messages = 0, kilobytes = 0;                      // per second
+    std::array<std::uint64_t, host::nof_topics> of_topic{};  // messages a second, by topic
 };
 
 enum class reading : std::uint8_t { nothing, base, terminal };
@@ -162,7 +162,7 @@ cost run(const std::string& folder, reading who, const host::telemetry_rates& ra
     s.merge_assignment("link.profile=radio");
     const emulator_config config = translate(s);
     emulated_cell cell(config.cell, make_sources(config));
-    emulated_cell twin(config.cell, make_sources(config));  // nobody listens to it
+    emulated_cell twin(config.cell, make_sources(config));  // a cell without subscribers
     const std::string yaml = s.to_yaml();
     zmq::context_t context(1);
     const std::string base_at = "ipc://" + folder + "/b", terminal_at = "ipc://" + folder + "/t";

@@ -12,7 +12,7 @@ budget, and the verdict of the run:
   sudo /usr/bin/python3 tests/bench/both_ways.py [--seconds 8] [--lead 22] [--delay-samples 65280]
   [--delay-ms 32] [--cores X] [--out FILE]
 
-from a built tree, on a machine that does nothing else. Exit code 1: something is outside, or the
+from a built tree, on a machine that does nothing else. Exit code 1: a figure is outside, or the
 run is INVALID."""
 
 import argparse

@@ -11,8 +11,8 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 NAMES = ("openwip-rate-a", "openwip-rate-b")
-SIZES = (64, 576, 1500)  # of IP packets
-HEADERS = 28
+SIZES = (64, 576, 1500)  # bytes of the IP packets
+HEADERS = 28  # bytes of IPv4 and UDP
 SEND = """
 import socket, sys, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -37,7 +37,7 @@ def steps_of(log):
                 " command"
             ) from None
         made_together[output] = step
-    # a step with several outputs has a line for each
+    # A step with several outputs has a line for each of them.
     for output, step in made_together.items():
         seconds.setdefault(step, (output, (step[1] - step[0]) / 1000))
     return dict(seconds.values())

@@ -13,8 +13,8 @@ is asked:
   sudo /usr/bin/python3 tests/bench/cabled.py [--seeds 8] [--seconds 8] [--speed 0.5] [--out FILE]
   [-- DEMO OPTIONS]
 
-from a built tree. Exit code 1: something is outside. A run that is INVALID (the machine was too
-busy) is made again, twice at most; what is left out then is said."""
+from a built tree. Exit code 1: a figure is outside. A run that is INVALID (the machine was too
+busy) is repeated, twice at most; if it is INVALID again, it is left out and named."""
 
 import argparse
 import dataclasses

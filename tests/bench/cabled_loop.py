@@ -3,7 +3,7 @@
 radios and this machine take: doctor --loop until one late burst in 10,000 is shown (30,000 bursts
 without a late one, more with some), the settings that --loop auto would take of that, then so many
 demos with them. JSON: what was measured, the settings, of each run its verdict with the reasons,
-what missed its time, what was left of the fader's delay and how the machine stood still; k of n
+what missed its time, what was left of the fader's delay and the stalls of the machine; k of n
 VALID.
 
   sudo /usr/bin/python3 tests/bench/cabled_loop.py [--product x310] [--runs 5] [--seconds 8]
@@ -53,7 +53,7 @@ def openwip(*arguments):
 
 
 def report(file):
-    """None: there is none."""
+    """The JSON of a report; None: the run left none."""
     try:
         return json.loads(pathlib.Path(file).read_text())
     except (OSError, ValueError):

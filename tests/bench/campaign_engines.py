@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-SLOTS = 2
+SLOTS = 2  # runs at a time
 KILLS = 100  # runs of the second part, of which one in ten kills its worker
 RUN = """#!/bin/sh
 [ -e $1.made ] && exit 0
@@ -113,7 +113,7 @@ def hyperqueue(folder, runs, kill):
 ENGINES = {
     "Snakemake": ("snakemake", snakemake, 1),
     "dask.distributed": ("distributed", dask, 1),
-    "submitit": ("submitit", submitit, 20),  # a job of SLURM or a Python for each run
+    "submitit": ("submitit", submitit, 20),  # each run is a job of SLURM, or a Python process
     "HyperQueue (library)": ("hyperqueue", hyperqueue, 1),
 }
 

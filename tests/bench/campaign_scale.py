@@ -27,7 +27,7 @@ from openwip_cli.campaign import archive, metrics, plan, report, runner, stateme
 
 ROUND_S, MOST_MB = 5.0, 1000.0
 REALISATIONS = 50
-FILLER = "x" * 6000  # of a report
+FILLER = "x" * 6000  # bytes that make a report as long as a real one
 TEXT = """
 title: many
 defaults: defaults.yaml

@@ -28,7 +28,7 @@ sys.path.append(str(pathlib.Path(__file__).parent))
 import junit_counts
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-HEARD = "tests/unit/phy/heard_slots"  # of a build
+HEARD = "tests/unit/phy/heard_slots"  # program of a build
 BINS = 25
 BOUND_DB = 0.001
 COMPILER = re.compile(r"(?:.*/)?(?:g\+\+|clang\+\+)(?:-\d+)?$")
@@ -94,7 +94,7 @@ def build(compiler: str, folder: pathlib.Path, jobs: int, march: str, tests: str
     return found
 
 
-def heard(program: pathlib.Path, recording: pathlib.Path) -> list[list[str]]:
+def outcomes_of(program: pathlib.Path, recording: pathlib.Path) -> list[list[str]]:
     printed = subprocess.run(
         [program, "replay", recording], check=True, stdout=subprocess.PIPE, text=True
     ).stdout
@@ -163,10 +163,10 @@ def main() -> int:
         print(f"{c}: {json.dumps(found['compilers'][c])}", file=sys.stderr, flush=True)
     good = True
     for c, recording in recordings.items():
-        there = heard(programs[c], recording)
+        outcomes = outcomes_of(programs[c], recording)
         for other in compilers:
             if other != c:
-                pair = compared(there, heard(programs[other], recording))
+                pair = compared(outcomes, outcomes_of(programs[other], recording))
                 found["recordings"].append({"recorded_by": c, "replayed_by": other} | pair)
                 good = good and is_kept(pair)
     for of in found["compilers"].values():

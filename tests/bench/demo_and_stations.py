@@ -7,7 +7,7 @@ download with a window of 128 KiB (JSON).
 
 from a built tree, on an idle machine; --direct: no relay, the LAN takes microseconds. Asked: the
 medians of the goodput of both are within 2 % of the demo's, every run is VALID (of both stations),
-no lock lost. Exit code 1: something is outside (`outside`, at the end)."""
+no lock lost. Exit code 1: a figure is outside (`outside`, at the end)."""
 
 import argparse
 import json
@@ -30,7 +30,7 @@ import two_computers
 from demo_support import openwip
 from openwip_cli.machine import system
 
-WITHIN = 0.02  # of the demo's goodput
+WITHIN = 0.02  # share of the demo's goodput by which the stations may differ
 WINDOW_KB = 128
 
 
@@ -143,19 +143,19 @@ def of_stations(seconds, jitter):
 def summed(runs):
     found = {}
     for by in ("demo", "stations"):
-        mine = [r for r in runs if r["by"] == by]
-        bps = [r["tcp_bps"] for r in mine if r["tcp_bps"]]
+        runs_of_way = [r for r in runs if r["by"] == by]
+        bps = [r["tcp_bps"] for r in runs_of_way if r["tcp_bps"]]
         found[by] = {
-            "valid": f"{sum(r['valid'] for r in mine)} of {len(mine)}",
+            "valid": f"{sum(r['valid'] for r in runs_of_way)} of {len(runs_of_way)}",
             "median_bps": statistics.median(bps) if bps else None,
-            "lock_losses": sum(r["lock_losses"] for r in mine),
+            "lock_losses": sum(r["lock_losses"] for r in runs_of_way),
         }
     a, b = (found[by]["median_bps"] for by in ("demo", "stations"))
     return found | {"goodput_against_demo": b / a - 1 if a and b else None}
 
 
 def outside(runs):
-    """Names of what is not as it has to be."""
+    """The names of the figures that are outside of their limits."""
     found = [
         f"{by}: verdict"
         for by in ("demo", "stations")

@@ -172,7 +172,7 @@ class Point:
 
 
 def rate_of(report: dict[str, Any], point: Point) -> float:
-    """Mbit/s; of a file from its beginning on."""
+    """The rate in Mbit/s; that of a file counts from the start of its flow."""
     if not report["verdict"]["valid"]:
         raise RuntimeError("; ".join(report["verdict"]["reasons"]))
     end = next(e for e in report["flows"] if e["end"] == "receiver")
@@ -214,7 +214,7 @@ def as_radio(point: Point, seed: int, places: Any) -> float:
     return of_linux(point, seed, places, OF_RADIO)
 
 
-COUNTED: dict[str, float] = {}  # of the last run, beside its rate
+COUNTED: dict[str, float] = {}  # counters of the last run, beside its rate
 
 
 def workload_of(point: Point, places: Any) -> Any:
@@ -267,7 +267,7 @@ def of_samples(point: Point, seed: int, places: Any) -> float:
 def by_the_clock(point: Point, report: dict[str, Any]) -> float:
     if not report["verdict"]["valid"]:
         raise RuntimeError("; ".join(report["verdict"]["reasons"]))
-    if point.kb:  # until its last byte, as in the others
+    if point.kb:  # runs until its last byte, as in the other fidelities
         return 8e-3 * point.kb / report["workload"]["flows"][str(point.kb)]["last_byte_s"]
     return 1e-6 * report["workload"]["goodput_bps"]
 
@@ -298,13 +298,13 @@ FIDELITIES = {
     "as-radio": as_radio,
     "sample": of_samples,
 }
-WITHIN = {"real": 0.03, "sample": 0.05}  # of those with fewer seeds
+WITHIN = {"real": 0.03, "sample": 0.05}  # relative tolerance for fidelities with fewer seeds
 
 
 class Kept:
-    """The common parameters of the runs (`made`), and every one that was made:
-    {"point|fidelity|seed": Mbit/s, or why it is invalid}.
-    `counted`: what some of them counted beside it, of the link."""
+    """The results in the file OUT. `made`: the parameters that all runs have in common; `runs`:
+    {"point|fidelity|seed": Mbit/s, or the reason why the run is invalid}; `counted`: counts of the
+    link, for the runs that have some."""
 
     def __init__(self, file: pathlib.Path, made: dict[str, Any]) -> None:
         self.file, self.made = file, made
@@ -312,14 +312,14 @@ class Kept:
         self.counted: dict[str, dict[str, float]] = {}
         if file.exists():
             try:
-                there = json.loads(file.read_text())
-                self.runs, self.counted = there["runs"], there.get("counted", {})
+                content = json.loads(file.read_text())
+                self.runs, self.counted = content["runs"], content.get("counted", {})
             except (ValueError, KeyError, TypeError):
                 raise BadInput(
                     f"{file} does not say with what it was made; valid: another OUT"
                 ) from None
             for name, value in made.items():
-                if (its := there.get(name)) != value:
+                if (its := content.get(name)) != value:
                     raise BadInput(
                         f"{file} was made with {name} {its!r}, and this is {value!r}; valid: the"
                         " same, or another OUT"
@@ -402,12 +402,12 @@ def interval(values: list[float]) -> tuple[float, float]:
 def draw(rows: list[dict[str, Any]], labels: list[str], file: pathlib.Path) -> None:
     figure, axes = plt.subplots(figsize=(10, 5))
     for n, name in enumerate(FIDELITIES):
-        mine = [r for r in rows if r["fidelity"] == name]
+        rows_of_fidelity = [r for r in rows if r["fidelity"] == name]
         axes.errorbar(
-            [labels.index(r["point"]) + 0.13 * (n - 2.5) for r in mine],
-            [r["mean"] for r in mine],
-            # of two it says nothing
-            [r["half"] if r["runs"] > 2 else 0 for r in mine],
+            [labels.index(r["point"]) + 0.13 * (n - 2.5) for r in rows_of_fidelity],
+            [r["mean"] for r in rows_of_fidelity],
+            # Two values are too few for a statement.
+            [r["half"] if r["runs"] > 2 else 0 for r in rows_of_fidelity],
             fmt="o_s^sD"[n],
             mfc="none" if name == "as-radio" else None,
             markersize=4,

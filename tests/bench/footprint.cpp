@@ -178,7 +178,7 @@ const std::map<std::string, maker, std::less<>> makers = {
     {"on_slot", [] { return std::make_unique<mac_part>(true); }},
 };
 
-constexpr int settle = 260;  // slots; the receiver's longest average is over 250
+constexpr int settle = 260;  // slots; the longest average of the receiver is over 250
 
 std::unique_ptr<part> settled(const maker& make) {
     auto p = make();

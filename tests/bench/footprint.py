@@ -36,7 +36,7 @@ KEPT_RATIO = 1.02  # largest ratio of a present count to the kept one
 AIMS_US = {"receiver_awgn": 25, "receiver_typical_urban": 40, "transmitter": 8, "noise": 8}
 COMMAND = "sudo chrt --fifo 10 tests/bench/footprint.py --json=docs/results/data/footprint.json"
 LARGE = "67108864,32,64"  # octets, ways, octets of a line: it holds whatever a slot touches
-TIMED_SLOTS = 3000
+TIMED_SLOTS = 3000  # slots that a program is timed over
 
 
 def counts(program: pathlib.Path, part: str, slots: int) -> dict[str, Any]:
@@ -94,8 +94,10 @@ def times(program: pathlib.Path, part: str, core: int) -> dict[str, float]:
         return json.loads(done.stdout)["median_us"]
 
     found = {"hot": median("hot"), "after_pause": median("pause")}
-    beside = ["taskset", "-c", str(core), "chrt", "--other", "0", sys.executable, "-c"]
-    other = subprocess.Popen([*beside, "n = {}\nwhile True: n[len(n) % 5000] = str(len(n))"])
+    python_on_core = ["taskset", "-c", str(core), "chrt", "--other", "0", sys.executable, "-c"]
+    other = subprocess.Popen(
+        [*python_on_core, "n = {}\nwhile True: n[len(n) % 5000] = str(len(n))"]
+    )
     try:
         found["after_another_program"] = median("pause")
     finally:

@@ -4,8 +4,8 @@
   runs     --runs demos a product of 25 bins with default lead and delay, by turns, all with the
            same modulation and SNR (asked: 256-QAM, the default): VALID, share of late slots below
            1e-3, no loss of lock, TCP at least 0.97 of capacity; of these `valid` of how many, and
-           how long the machine stood still in each
-  stops    every process of a running cell, its radios --product, stands still for 50 ms (SIGSTOP),
+           how long the machine stalled in each
+  stops    every process of a running cell, its radios --product, is stopped for 50 ms (SIGSTOP),
            --times times each: slots that come to nothing, each once (tests/support/slots_lost.py),
            fewer than 150 each time; locks lost, none
 
@@ -13,7 +13,7 @@
   [--runs 1] [--modulation 8] [--snr 40]
                                                     [--product ideal] [--times 5] [--no-stops]
 
-from a built tree, on an idle machine; software USRPs only. Exit code 1: something is outside
+from a built tree, on an idle machine; software USRPs only. Exit code 1: a figure is outside
 (`outside`, at the end)."""
 
 import argparse
@@ -103,7 +103,8 @@ def meets(figure):
 
 
 def outside(runs, processes):
-    """Names of what is not as it has to be. `processes`: of stops, or none."""
+    """The names of the figures that are outside of their limits. `processes`: the results of the
+    stops; {}: nothing was stopped."""
     found = []
     for r in runs:
         found += [f"{r['product']}: verdict"] * (not r["verdict"]["valid"])

@@ -47,11 +47,11 @@ RELEASES = {
     "jammy": (UBUNTU, "main,universe"),
     "noble": (UBUNTU, "main,universe"),
 }
-# of all releases of Ubuntu since; Debian's may not know the newest by name
+# Found in all releases of Ubuntu since; Debian's may not know the newest one by name.
 SCRIPT = "/usr/share/debootstrap/scripts/gutsy"
-THEN = "--then"  # between two commands
-BUILD_LOG, TESTS = "build/openwip-build.log", "build/openwip-tests.xml"  # of the tree
-WARNING = re.compile(r"^\S+:\d+:\d+: warning: .*", re.M)  # of a compiler
+THEN = "--then"  # separates two commands
+BUILD_LOG, TESTS = "build/openwip-build.log", "build/openwip-tests.xml"  # files of the tree
+WARNING = re.compile(r"^\S+:\d+:\d+: warning: .*", re.M)  # a warning of a compiler
 IN_NAMESPACE = ["unshare", "--mount", "--propagation", "private"]
 # $1 root file system, $2 folder of the run, $3 "kept": with its package lists, then the command.
 # PIP_CERT, the authorities by which pip reaches its index behind this network's proxy, is taken
@@ -218,7 +218,7 @@ def one_command(
 ) -> dict[str, Any]:
     """The outcome of one command: `tests` has the counts of ctest, `warnings` those of the
     compiler; null where nothing was tested or built."""
-    # as the command sees it; before the first one it is not there
+    # The file as the command sees it; before the first command it does not exist.
     tree = run / "upper" / "openwip"
     for stale in (TESTS, BUILD_LOG):
         (tree / stale).unlink(missing_ok=True)

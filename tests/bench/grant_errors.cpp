@@ -156,8 +156,8 @@ void measure(content what, const char* channel, double snr_db, int grants) {
     std::fflush(stdout);
 }
 
-// Information bits, CRC included, of a code of so many sent bits; even, as convolutional_code wants
-// what it takes as zero.
+// Information bits, CRC included, of a code that sends `sent` bits. The number is even, since
+// convolutional_code takes known zeros in pairs.
 int bits_in(int sent) {
     int bits = 0;
     while (first_sent(bits + 2 + code_memory) <= sent) bits += 2;
@@ -188,7 +188,7 @@ void measure_own_bins(std::size_t bins, bool best, const char* channel, double s
         if (best)
             std::ranges::stable_sort(own, std::greater{},
                                      [&](std::size_t b) { return std::norm(h[b]); });
-        std::array<std::uint8_t, code_information_bits> bits{}, heard;
+        std::array<std::uint8_t, code_information_bits> bits{}, decoded;
         for (int n = 0; n < content; ++n)
             bits[static_cast<std::size_t>(n)] = static_cast<std::uint8_t>(random() & 1);
         std::array<std::uint8_t, code_sent_bits> sent;
@@ -204,8 +204,8 @@ void measure_own_bins(std::size_t bins, bool best, const char* channel, double s
         }
         // Behind its bins the code of the zeros is known.
         std::fill(soft.begin() + coded, soft.end(), sum / static_cast<float>(coded));
-        code.decode(soft, heard, zeros);
-        lost += !std::equal(bits.begin(), bits.begin() + content, heard.begin());
+        code.decode(soft, decoded, zeros);
+        lost += !std::equal(bits.begin(), bits.begin() + content, decoded.begin());
     }
     std::printf(
         "{\"channel\": \"%s\", \"snr_db\": %g, \"own_bins\": %zu, \"best\": %s, \"grants\": %d, "

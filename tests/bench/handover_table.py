@@ -25,7 +25,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import kept_result
 
 GRADES = ("++", "+", "-", "--")
-TIE = 0.01
+TIE = 0.01  # relative difference up to which two rates are equal
 BUFFERING = ("none", "intermediate", "full")
 OPTIONS = {"ordinary": ("0", "0"), "Eifel": ("1", "0"), "SACK": ("0", "1")}  # timestamps, SACK
 # The table as printed: three options for each buffering, in the order of BUFFERING.

@@ -36,7 +36,7 @@ LINE, WAIT = 16, 5
 PERIPHERAL = 16
 WITH_PERIPHERALS = ("tick_handler", "serial_handler", "trigger_handler", "put")
 SPI_WORD = math.ceil(9 * CORE_HZ / SPI_HZ)  # eight bits, and one until the first begins
-CHIPS = 8
+CHIPS = 8  # attenuator chips of the board
 # function -> how often each of its loops runs at most: the chips; memset: bytes of a tick_output;
 # tick_handler: an exclusive access that is tried again.
 TIMES_OF = {
@@ -276,19 +276,19 @@ class Program:
                 costs[frozenset(group)] = blocks[next(iter(group))][0]
                 continue
             if not heads:
-                continue  # nobody comes there
+                continue  # no path enters this loop
             if len(heads) > 1:
                 raise SystemExit(f"interrupt_times.py: {name} has a loop with two beginnings")
             costs[frozenset(group)] = self.loop(name, blocks, group, heads.pop())
         best = {}
 
-        def of(group):
+        def cost_of(group):
             if group not in best:
                 after = {home[n] for b in group for n in goes[b]} - {group}
-                best[group] = costs[group] + max(map(of, after), default=0)
+                best[group] = costs[group] + max(map(cost_of, after), default=0)
             return best[group]
 
-        return of(home[first])
+        return cost_of(home[first])
 
     def loop(self, name, blocks, group, head):
         once = self.path(name, blocks, group, head, head)
@@ -304,7 +304,7 @@ class Program:
             and not any(b for b in group if blocks[b][0] > MOST_OF_A_POLL)
         ):
             self.polls.append(once)
-            return SPI_WORD + 2 * once  # a look that is just too early, and one after it
+            return SPI_WORD + 2 * once  # one poll that is just too early, and the next one
         times = next((n for function, n in TIMES_OF.items() if called(name, function)), None)
         if times is None:
             raise SystemExit(

@@ -68,7 +68,8 @@ public:
     std::map<std::int64_t, test::sent_slot> sent;
 
     std::int64_t frames = 0, bad = 0, wrong_checks = 0;
-    double missable = 0, missable_accepted = 0;  // each counted as it passes, times 2^23
+    // times 2^23, since each pattern is counted as it passes
+    double missable = 0, missable_accepted = 0;
     std::int64_t random_patterns = 0, passed_8 = 0, refused = 0, delivered_wrong = 0;
 
     void start(int cell) noexcept override {

@@ -36,11 +36,11 @@ import time
 from typing import Any, NamedTuple, NoReturn
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = ("host/emulator/wip_emulator", "host/simulator/wip_ns3")  # of the build
-# what its runs need beside them
+PROGRAMS = ("host/emulator/wip_emulator", "host/simulator/wip_ns3")  # programs of the build
+# Files that their runs need besides them.
 OF_VIRTUAL_TIME = ("virtual-time/linux", "host/virtual/wip_guest")
 MACHINE = re.compile(r"(kvm|tcg):[\w.+=-]+(,[\w.+=-]+)*")
-HASHES = re.compile(r"`([\w-]+)`.*\b([0-9a-f]{64})\b")  # of a page
+HASHES = re.compile(r"`([\w-]+)`.*\b([0-9a-f]{64})\b")  # name and SHA-256 in a page
 MODULES = (
     "virtio_ring",
     "virtio",
@@ -76,8 +76,8 @@ class Architecture(NamedTuple):
     machine: str
     console: str
     kernel: str  # Debian's package
-    processors: str  # of --machines, without another choice
-    virtual_time: bool  # there is a User Mode Linux
+    processors: str  # default of --machines
+    virtual_time: bool  # whether User Mode Linux exists for this processor
 
 
 ARCHITECTURES = {
@@ -335,12 +335,12 @@ def in_guest(
 def kept_runs(file: pathlib.Path, asked: dict[str, Any]) -> dict[str, Any]:
     """The runs of the file that would come out the same again: those with these seconds and
     programs, and with the present options."""
-    there = json.loads(file.read_text()) if file.exists() else {}
-    if any(there.get(name) != value for name, value in asked.items()):
+    content = json.loads(file.read_text()) if file.exists() else {}
+    if any(content.get(name) != value for name, value in asked.items()):
         return {}
     return {
         name: run
-        for name, run in there["runs"].items()
+        for name, run in content["runs"].items()
         if "sha256" in run and run.get("options") == RUNS.get(name)
     }
 

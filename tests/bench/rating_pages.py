@@ -37,7 +37,7 @@ from openwip_cli.machine import places
 from openwip_cli.ratings import browser, cases, content, door, session
 
 PATIENCE = 3.0  # times what the text says, and a minute
-BUDGET = 0.25
+BUDGET = 0.25  # relative difference from the text's times
 PROGRAM = "sudo /usr/bin/python3 tests/bench/rating_pages.py --out FILE --part"
 # page -> (name, case over case)
 RATIOS = {
@@ -90,11 +90,11 @@ def summary(runs):
     """The summary of the runs, and whether all of it is as the text has it."""
     found, means = [], {}
     for page, case in itertools.product(RATIOS, cases.TEXT):
-        mine = [r for r in runs if (r["page"], r["case"]) == (page, case) and r["valid"]]
-        if not mine:
+        valid_runs = [r for r in runs if (r["page"], r["case"]) == (page, case) and r["valid"]]
+        if not valid_runs:
             continue
         initial, total = (
-            statistics.fmean(r[name] for r in mine) for name in ("initial_s", "total_s")
+            statistics.fmean(r[name] for r in valid_runs) for name in ("initial_s", "total_s")
         )
         means[page, case] = total
         text = text_of(page, case)
@@ -102,25 +102,25 @@ def summary(runs):
             {
                 "page": page,
                 "case": case,
-                "runs": len(mine),
+                "runs": len(valid_runs),
                 "initial_s": {"text": text[0], "measured": round(initial, 2)},
                 "total_s": {
                     "text": text[1],
                     "measured": round(total, 2),
-                    "least": round(min(r["total_s"] for r in mine), 2),
-                    "most": round(max(r["total_s"] for r in mine), 2),
+                    "least": round(min(r["total_s"] for r in valid_runs), 2),
+                    "most": round(max(r["total_s"] for r in valid_runs), 2),
                     "ratio": round(total / text[1], 3),
                 },
             }
         )
     orders, ratios, complete = [], [], len(found) == 2 * len(cases.TEXT)
     for page in RATIOS:
-        there = [case for case in cases.TEXT if (page, case) in means]
-        text = sorted(there, key=lambda case: text_of(page, case)[1])
-        ours = sorted(there, key=lambda case: means[page, case])
+        rated = [case for case in cases.TEXT if (page, case) in means]
+        text = sorted(rated, key=lambda case: text_of(page, case)[1])
+        ours = sorted(rated, key=lambda case: means[page, case])
         orders.append({"page": page, "text": text, "measured": ours, "same": text == ours})
         for name, over, under in RATIOS[page]:
-            if over in there and under in there:
+            if over in rated and under in rated:
                 asked = text_of(page, over)[1] / text_of(page, under)[1]
                 came = means[page, over] / means[page, under]
                 ratios.append(

@@ -17,7 +17,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from rlc_oracle import differences, sdus_of_tshark, wrong
 
-BATCH, LINE = 1000, 20000
+BATCH, LINE = 1000, 20000  # worlds of one capture; worlds between two lines of output
 
 
 def evaluate(program: str, first: int, worlds: int, file: pathlib.Path) -> collections.Counter[str]:

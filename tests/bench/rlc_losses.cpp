@@ -19,7 +19,7 @@ using namespace wip;
 using namespace wip::umts;
 
 constexpr std::int64_t ms = 1'000'000;
-constexpr double p = 0.1;
+constexpr double p = 0.1;  // probability that a block is lost
 
 void run_to(bearer& b, std::int64_t t) {
     while (b.next_wakeup() <= t) b.advance(b.next_wakeup());

@@ -4,15 +4,15 @@ makes it and in the steps in which the programmable attenuator plays it (docs/ho
 software USRPs in lockstep, the same seeds. JSON:
 
   share      of the frames by bits per symbol, in %: of each with its 95 % interval over the seeds,
-  and of the differences seed by seed;
-             asked: each mean inside the other's interval (of shares of 0.5 % and more)
+             and of the differences seed by seed; asked: each mean inside the other's interval (of
+             shares of 0.5 % and more)
   tcp_bps    the same, and the ratio, asked: within 3 %
 
   sudo /usr/bin/python3 tests/bench/shadowing.py [--seeds 8] [--seconds 6] [--speed 0.5] [--out
   FILE] [-- DEMO OPTIONS]
 
-from a built tree. Exit code 1: something is outside. A run that is INVALID (the machine was too
-busy) is made again, twice at most; what is left out then is said."""
+from a built tree. Exit code 1: a figure is outside. A run that is INVALID (the machine was too
+busy) is repeated, twice at most; if it is INVALID again, it is left out and named."""
 
 import argparse
 import dataclasses
@@ -78,17 +78,17 @@ def shares(report):
     return [100 * n / sum(counts) for n in (counts + [0] * MOST_BITS)[1 : MOST_BITS + 1]]
 
 
-def alike(a, b):
+def intervals_agree(a, b):
     return a.covers(b.mean) and b.covers(a.mean)
 
 
 def compared(by_way):
     """Compares {way: {seed: value}}: estimates as JSON, and whether they are alike."""
     of = {way: estimates.estimate(values.values()) for way, values in by_way.items()}
-    there = [by_way[way] for way in WAYS]
+    both = [by_way[way] for way in WAYS]
     return {
         **{way: dataclasses.asdict(e) for way, e in of.items()},
-        "difference": dataclasses.asdict(estimates.difference(there[1], there[0])),
+        "difference": dataclasses.asdict(estimates.difference(both[1], both[0])),
     }, of
 
 
@@ -101,7 +101,12 @@ def figures(runs):
         )
         evaluated = max(e.mean for e in of.values()) >= LEAST_SHARE
         found.append(
-            {"bits": bits, **row, "judged": evaluated, "ok": not evaluated or alike(*of.values())}
+            {
+                "bits": bits,
+                **row,
+                "judged": evaluated,
+                "ok": not evaluated or intervals_agree(*of.values()),
+            }
         )
     goodput = {way: {s: runs[way][s]["tcp"]["goodput_bps"] for s in seeds} for way in WAYS}
     row, of = compared(goodput)
@@ -113,7 +118,7 @@ def figures(runs):
         "tcp_bps": {
             **row,
             "ratio": dataclasses.asdict(ratio),
-            "ok": alike(*of.values()) and abs(ratio.mean - 1) <= MOST_TCP,
+            "ok": intervals_agree(*of.values()) and abs(ratio.mean - 1) <= MOST_TCP,
         },
     }
 

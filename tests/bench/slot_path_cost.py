@@ -20,7 +20,7 @@ class Counts:
     preemptions: int = 0  # involuntary: somebody else came first
     user_s: float = 0.0
     kernel_s: float = 0.0
-    run_s: float = 0.0  # as the scheduler counts, to the nanosecond
+    run_s: float = 0.0  # seconds by the scheduler's count, exact to the nanosecond
     waited_s: float = 0.0  # ready, without a core
 
     def __add__(self, other: Any) -> "Counts":
@@ -87,9 +87,9 @@ def per_slot(counts: Any, slots: int) -> dict[str, Any]:
 def measure(
     pids: dict[str, int], seconds: float, slots_so_far: Any, sleep: Any = time.sleep
 ) -> Any:
-    """{process: per_slot(...), "total": ...} over so many seconds of the wall clock. `pids`: by
-    name. `slots_so_far`: a function; a cell that cannot hold its pace makes fewer than the clock
-    asks for."""
+    """{process: per_slot(...), "total": ...} over so many seconds of the wall clock. `pids`: {name:
+    pid}. `slots_so_far()`: the number of slots, since a cell that cannot keep its pace makes fewer
+    than the clock asks for."""
     before, first = {n: counts_of(p) for n, p in pids.items()}, slots_so_far()
     sleep(seconds)
     after, slots = {n: counts_of(p) for n, p in pids.items()}, max(1, slots_so_far() - first)

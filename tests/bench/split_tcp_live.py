@@ -39,7 +39,7 @@ from openwip_cli.measure.traffic import TrafficFailed
 from openwip_cli.runs import emulate
 
 CASES = ("384/576", "384/1500", "128/576")  # kbit/s, MTU
-LONGEST_S = 600  # of a download
+LONGEST_S = 600  # seconds that a download may take
 
 
 def download(work, kb):
@@ -138,7 +138,7 @@ def main():
     p.add_argument("--pacing-limit-ms", type=int, help="as of emulate")
     p.add_argument("--out")
     given = p.parse_args()
-    # its time is ours: only the settings are taken
+    # Only the settings are taken from the file, not its time.
     experiment = plan.Experiment(experiments.folder(TOP) / "U-B8.yaml", "full", "virtual")
     runs = []
     try:

@@ -23,9 +23,9 @@ from openwip_cli.figures.estimates import estimate
 MEAN, MOST = 4.0, 200  # Mbit/s; realisations of the full size
 # standard deviation of a realisation, over the mean
 SPREADS = (0.01, 0.02, 0.05, 0.1, 0.2)
-HALF_WIDTHS = (0.02, 0.05, 0.1, 0.2)  # of the rows with a timeout
+HALF_WIDTHS = (0.02, 0.05, 0.1, 0.2)  # half widths of the rows with a timeout
 TIMEOUT, LONGER = 0.05, 3.0  # probability, and how much longer
-LEAST = 0.9
+LEAST = 0.9  # share of the intervals that have to cover the mean
 
 
 def normal(draw: random.Random, spread: float) -> float:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A demo in the background for strict_radios.py: its two ends, its processes, which can be made to
-stand still, and each slot of its terminal."""
+"""A demo in the background for strict_radios.py: its two ends, its processes, which can be
+stopped, and each slot of its terminal."""
 
 import collections
 import json
@@ -91,7 +91,7 @@ class Demo:
 
 
 class Stall(NamedTuple):
-    """A process that stood still, by the monotonic clock."""
+    """The time for which a process was stopped, by the monotonic clock."""
 
     began: float
     ended: float
@@ -101,7 +101,7 @@ class Stall(NamedTuple):
         return self.ended - self.began
 
 
-def stand_still(pid, seconds):
+def stop_for(pid, seconds):
     """Stops a process for so many seconds, or longer if this program has no core at the end of
     them. Returns the times of the stall."""
     began = time.monotonic()

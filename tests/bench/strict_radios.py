@@ -2,12 +2,12 @@
 """Stalls and overflows of a cell whose radios obey the FPGA's control logic and whose clock does not
 wait (docs/explanation/software-usrp.md), with the budget beside each figure (JSON):
 
-  stalls       each process of the cell in turn stands still --times times (SIGSTOP) for 0.5 to
+  stalls       each process of the cell in turn is stopped --times times (SIGSTOP) for 0.5 to
                20 ms, at a random phase of the slot; a stall that came out longer than 20.5 ms or
                1 ms longer than was drawn, as on a busy machine, is made anew. Asked: no packet is
                on the air at another time than it was told, the terminal has the lock 30 slots
                after the end at the latest, and the sums of the packets are exact
-  overflows    the terminal's radio, whose buffers hold some milliseconds, stands still for 30 ms
+  overflows    the terminal's radio, whose buffers hold some milliseconds, is stopped for 30 ms
                and overflows, --times times. Asked: the lock is kept, and the error of the
                prediction (NMSE of the power, median over the overflows, since slots that a busy
                machine does not send disturb some) is what it was before 64 slots after the gap,
@@ -22,7 +22,7 @@ wait (docs/explanation/software-usrp.md), with the budget beside each figure (JS
 
 from a built tree, on an idle machine; software USRPs only. With --json, the results of a product
 are added to those that FILE has, so that a long series can be made in portions with other seeds.
-Exit code 1: something is outside (`outside`)."""
+Exit code 1: a figure is outside (`outside`)."""
 
 import argparse
 import functools
@@ -39,24 +39,24 @@ import free_running
 import kept_result
 from free_running import PROCESSES
 from openwip_cli.air import SLOTS_PER_SECOND
-from strict_cell import Demo, Machine, Slots, counted, nmse, stand_still
+from strict_cell import Demo, Machine, Slots, counted, nmse, stop_for
 
 MEASURED_BY = "sudo /usr/bin/python3 tests/bench/strict_radios.py COMMAND --json FILE"
 PRODUCTS = "b210,x310,n310,e320"
 TIMES = {"stalls": 200, "overflows": 100, "no-restart": 100, "valid": 10}
 LEAST_S, MOST_S = 0.5e-3, 20e-3
 STRETCHED_S, LONGEST_S = 1e-3, 20.5e-3
-REST_S = 0.07  # between stalls: the lock that was lost by one is there before the next
+REST_S = 0.07  # seconds between stalls, in which a lost lock is regained
 LOCKED_WITHIN = 30  # slots
 LOOKED_AT = 100  # slots after a stall
-OVERFLOW_S = 0.03  # longer than the buffers below hold
+OVERFLOW_S = 0.03  # seconds of a stall, longer than the buffers below hold
 SMALL_BUFFERS = {"b210": "num_recv_frames=16", "b200": "num_recv_frames=16"}
 SMALL_SOCKET = "recv_buff_size=200000"
 WINDOWS = ((0, 16), (16, 32), (32, 64), (64, 128))  # slots after an overflow
 BEFORE = 400  # slots before it
 CLEAN = 150  # slots in which there is no other one, where its windows are evaluated
-FACTOR = 1.35
-VALID_SHARE = 0.9
+FACTOR = 1.35  # largest ratio of the predictor's NMSE after a gap to that before
+VALID_SHARE = 0.9  # share of the demos that have to be VALID
 VALID_S = 60
 NO_REPORT = {"valid": False, "reasons": []}
 
@@ -77,7 +77,7 @@ def one_stall(run, name, chance):
     while True:
         time.sleep(REST_S + chance.random() / SLOTS_PER_SECOND)
         wanted = LEAST_S * (MOST_S / LEAST_S) ** chance.random()
-        stall = stand_still(run.pid(name), wanted)
+        stall = stop_for(run.pid(name), wanted)
         if stall.seconds <= min(wanted + STRETCHED_S, LONGEST_S) or not run.alive():
             return stall, stretched
         stretched += 1
@@ -163,7 +163,7 @@ def overflows(product, times, seed, folder):
         losses = run.status("terminal").radio.lock_losses
         for _ in range(times):
             before = run.status("air").overflows
-            stall = stand_still(run.pid("terminal.radio"), OVERFLOW_S)
+            stall = stop_for(run.pid("terminal.radio"), OVERFLOW_S)
             time.sleep(0.5 + 0.1 * chance.random())
             if not run.alive():
                 break
@@ -246,7 +246,7 @@ def no_restart(_, times, __, folder):
             )
             with Demo(folder, *options) as run:
                 time.sleep(1.5)
-                stall = stand_still(run.pid("terminal.radio"), OVERFLOW_S)
+                stall = stop_for(run.pid("terminal.radio"), OVERFLOW_S)
                 code = run.wait(20)
                 spans.append(time.monotonic() - stall.ended)
             ends.append(code)

@@ -297,8 +297,8 @@ int main(int argc, char** argv) {
                     terminals, by_order_statistics(terminals, 16));
     if (slots == 0) return 0;
     for (const int terminals : {1, 2, 4, 8})
-        for (const bool alike : {true, false}) {
-            if (terminals == 1 && !alike) continue;
+        for (const bool equal_snr : {true, false}) {
+            if (terminals == 1 && !equal_snr) continue;
             for (std::size_t kind = 0; kind < scheduling_names.size(); ++kind) {
                 const auto scheduling = static_cast<scheduling_kind>(kind);
                 if (terminals == 1 && scheduling != scheduling_kind::best) continue;
@@ -313,8 +313,8 @@ int main(int argc, char** argv) {
                                   .snr_db = {},
                                   .slots = slots};
                     for (int t = 0; t < terminals; ++t)
-                        s.snr_db.push_back(alike ? 16 : 22 - 12.0 * t / (terminals - 1));
-                    const char* snr = alike ? "16" : "22 to 10";
+                        s.snr_db.push_back(equal_snr ? 16 : 22 - 12.0 * t / (terminals - 1));
+                    const char* snr = equal_snr ? "16" : "22 to 10";
                     // Where bins are not chosen by SNR, more than two find no room (mac.md).
                     if (most_served == 2 || by_snr) {
                         const outcome samples = on_samples(s);

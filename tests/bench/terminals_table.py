@@ -110,7 +110,7 @@ def limits(rows: list[Row]) -> list[list[Any]]:
     ]
 
 
-LINES = (  # of the plot: label, level, scheduler, limit
+LINES = (  # lines of the plot: label, level, scheduler, limit
     ("samples, limit 2", "samples", "proportional_fair", 2),
     ("samples, limit 4", "samples", "proportional_fair", 4),
     ("bins, a grant each", "bins", "proportional_fair", 2),

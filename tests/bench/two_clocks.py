@@ -12,15 +12,15 @@ at the end with what is asked:
   pings_lost      0; dropped: packets that a queue was too short for
   slots_gained    the base station's slots beyond the medium's: PPM of them, within JITTER; not
                   evaluated where that is more than half of what it should be (below nine minutes of
-                  10 ppm). Looked at while the base station's flowgraph stands still, and the medium
+                  10 ppm). Read while the base station's flowgraph is stopped, and the medium
                   with it
   cfo_hz          that of the two oscillators, 2 x PPM of the carrier, within 1 %
 
   sudo /usr/bin/python3 tests/bench/two_clocks.py [--minutes 60] [--at-most 600] [--ppm 10] [--freq
   1.8e9] [--name NAME]
 
-from a built tree. Exit code 1: something is outside. `not_judged`: too short for it. How long it
-takes hangs on the machine, what it finds does not."""
+from a built tree. Exit code 1: a figure is outside. `not_judged`: the run was too short for it. How
+long it takes depends on the machine, what it finds does not."""
 
 import argparse
 import dataclasses
@@ -47,7 +47,7 @@ from openwip_cli.runs.options import parse_demo
 LOOP = 30  # slots
 SLOT = 5120  # samples
 JITTER = 4  # slots: what a plan may be early or late
-# a machine that is used by others stands still now and then; the cell's time stands still with it
+# A machine that others use stalls now and then, and the cell's time stalls with it.
 PATIENCE_S = 600
 
 
@@ -205,9 +205,8 @@ def run(given):
         "late_slots": d["late_slots"] == 0,
         "slots_apart": worst <= LOOP,
         "grants_failed": d["grants_failed"] <= 1e-5 * d["slots"],
-        # one may be under way at the end
         "frames_bad": d["frames_bad"] <= 1e-3 * frames,
-        "pings_lost": received >= sent - 1,
+        "pings_lost": received >= sent - 1,  # the last one may be under way at the end
         "cfo_hz": (
             abs(abs(last["cfo_hz"]) - 2e-6 * given.ppm * given.freq)
             <= 2e-8 * given.ppm * given.freq

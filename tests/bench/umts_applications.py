@@ -9,8 +9,8 @@ file by curl from the base station's web server. JSON, for each bearer:
   file_s    100 kB, the same, once
   verdict   of the run; beside it its pacing and the load
 
-Floors that every page and file has to keep, or the exit code is 1 (so it is when a run is INVALID):
-octets of data over the rate, and two round trips before the first of them.
+Every page and file takes at least the time of its octets at the rate of the bearer, and of two round
+trips before the first of them. Exit code 1: one was faster, or a run is INVALID.
 
   sudo /usr/bin/python3 tests/bench/umts_applications.py [--bearer umts-32] [--pacing-limit-ms MS]
   [--out FILE]
@@ -39,7 +39,7 @@ from openwip_cli.runs import emulate
 
 BEARERS = {"umts-384": 384e3, "umts-32": 32e3}
 FILES = {"page.html": 2000, "picture.jpg": 9000, "file.bin": 100_000}
-PORT, PAGES, PINGS = 8080, 5, 10
+PORT, PAGES, PINGS = 8080, 5, 10  # TCP port; repetitions
 
 
 def output(cell, side, argv, seconds):

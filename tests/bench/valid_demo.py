@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-ATTEMPTS = 3
+ATTEMPTS = 3  # at a demo, until one is VALID
 
 
 def options(parser):
@@ -20,8 +20,8 @@ def options(parser):
 
 
 def run(what, folder, arguments, before="", demo=(TOP / "openwip", "demo")):
-    """(report, the attempt's files without their ending); None: never valid. `arguments`: those of
-    the demo, of these files."""
+    """(report, path of the attempt's files without the ending); None: no attempt was valid.
+    `arguments(path)`: the arguments of the demo."""
     for attempt in range(ATTEMPTS):
         base = pathlib.Path(folder, f"{what.replace(', ', '-').replace(' ', '-')}-{attempt}")
         subprocess.run(

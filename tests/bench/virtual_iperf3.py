@@ -19,7 +19,7 @@ from openwip_cli.measure.flows import flow
 from openwip_cli.runs import virtual
 from openwip_cli.settings import emulator
 
-WITHIN = 0.01
+WITHIN = 0.01  # relative tolerance
 CASES = {
     "jakes, window 48 KiB": ("jakes", 48),
     "jakes, window tuned by the kernel": ("jakes", 0),

@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-_CLONE_NEWNS, _MS_REC, _MS_PRIVATE = 0x20000, 0x4000, 0x40000
+_CLONE_NEWNS, _MS_REC, _MS_PRIVATE = 0x20000, 0x4000, 0x40000  # of linux/sched.h and linux/mount.h
 WAKING = re.compile(r"\[(\d+)\].* sched_waking: .*\bpid=(\d+)")
 SWITCH = re.compile(r"\[(\d+)\].* sched_switch: .*\bnext_pid=(\d+)")
-BUFFER_KB = 8192  # of each core
+BUFFER_KB = 8192  # kB of trace buffer for each core
 
 
 def count(lines: Any, threads: Iterable[int]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from openwip_cli.channel import chain_fit
 
 PROGRAM = TOP / "build/tests/bench/wcdma_cells"
 KEPT = TOP / "docs/results/data/wcdma.json"
-LOSS_LIMIT = 0.02
+LOSS_LIMIT = 0.02  # share of blocks lost at which a cell is full
 # The text's load: performance declines above 160 users, with three carriers.
 LOAD = {"users": 160, "carriers": 3}
 

@@ -23,11 +23,12 @@ import numpy as np
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import kept_result
 
-USERS = {"120": (14, 70, 160, 210), "240": (12, 42, 100, 130)}  # with three carriers
+# numbers of users with three carriers
+USERS = {"120": (14, 70, 160, 210), "240": (12, 42, 100, 130)}
 SPREADING = {"120": 32, "240": 16}
 DOPPLER_HZ = (6, 20, 80)
 SEEDS = (1, 2)
-BLOCKS = 1500
+BLOCKS = 1500  # blocks of each user
 
 
 def share(part: int, of: int) -> dict[str, float]:

@@ -80,7 +80,7 @@ def estimates(events, jiffy_ms, whole):
     began, least, found = None, float("inf"), []
     for ms, number, is_sent in events:
         if is_sent:
-            if number > highest or number in sent:  # else it is acknowledged already
+            if number > highest or number in sent:  # otherwise the segment is acknowledged already
                 sent[number] = (ms, number in sent)
             highest = max(highest, number)
             continue

@@ -46,7 +46,7 @@ struct setup {
     bool short_preamble = false;
 };
 
-double ours(const setup& c) {
+double model_packets_per_s(const setup& c) {
     using namespace wip;
     config::settings asked(emulator::emulator_keys());
     for (const std::string& a :
@@ -97,7 +97,7 @@ private:
     std::map<ns3::Mac48Address, int> counts_;
 };
 
-double theirs(const setup& c) {
+double ns3_packets_per_s(const setup& c) {
     using namespace ns3;
     RngSeedManager::SetSeed(1);
     const int limit = c.retry_limit;
@@ -171,11 +171,12 @@ int main() {
           setup{1, false, 10}, setup{1, false, 20}, setup{1, false, 30}, setup{1, false, 10, 50},
           setup{1, false, 20, 50}, setup{1, false, 30, 50}, setup{2, false, 20, 50},
           setup{5, false, 20}, setup{1, false, 0, 0, true}, setup{5, true, 0, 0, true}}) {
-        const double we = ours(c), they = theirs(c), percent = 100 * (we / they - 1);
+        const double of_model = model_packets_per_s(c), of_ns3 = ns3_packets_per_s(c),
+                     percent = 100 * (of_model / of_ns3 - 1);
         const bool far = !(std::abs(percent) <= 5);
         std::printf("%8d  %3s  %5d  %11s  %8s  %5.1f  %5.1f  %+8.1f %%%s\n", c.stations,
                     c.rts ? "yes" : "no", c.burst, c.retry_limit ? "50" : "7, 4",
-                    c.short_preamble ? "short" : "long", we, they, percent,
+                    c.short_preamble ? "short" : "long", of_model, of_ns3, percent,
                     far ? "  more than 5 %" : "");
         std::fflush(stdout);
         wrong += far ? 1 : 0;

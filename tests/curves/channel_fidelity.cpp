@@ -67,11 +67,13 @@ int run(const char* name, std::uint64_t seed, int slots, double mean_snr_db, dou
     phy::slot_receiver receiver(phy::slot_receiver_config{});
 
     difference all, alone, by_noise;
-    std::array<difference, 6> levels;  // of the true SNR: 0 to 5, 5 to 10, ... dB, 25 and more
+    // by level of the true SNR: 0 to 5, 5 to 10, ... dB, 25 dB and more
+    std::array<difference, 6> levels;
     int unlocked = 0;
     constexpr int horizon = 3;
     std::array<std::array<float, nof_bins>, horizon> predicted{};  // by slot modulo horizon
-    std::array<square_error, 3> prediction;                        // true, slot alone, measured
+    // against the true SNR, that of the slot alone, and the measured one
+    std::array<square_error, 3> prediction;
     for (int t = 0; t < slots; ++t) {
         const std::int64_t at = first_sample(slot(t)).value;
         auto x = phy::test::modulate(modulator, source.make(slot(t)));

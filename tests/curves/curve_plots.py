@@ -29,15 +29,15 @@ def save(fig, folder, name):
 def awgn(folder, points):
     fig, axes = figure(2)
     for k in range(1, 9):
-        mine = [p for p in points if p["bits"] == k]
+        chosen = [p for p in points if p["bits"] == k]
         for a, key in zip(axes, ("ser", "fer")):
-            shown = [p for p in mine if p[key] > 0]
+            shown = [p for p in chosen if p[key] > 0]
             (line,) = a.semilogy(
                 [p["snr_db"] for p in shown], [p[key] for p in shown], "o", ms=4, label=SQUARE[k]
             )
             a.semilogy(
-                [p["snr_db"] for p in mine],
-                [p[key + "_theory"] for p in mine],
+                [p["snr_db"] for p in chosen],
+                [p[key + "_theory"] for p in chosen],
                 "-",
                 color=line.get_color(),
                 lw=1,
@@ -62,8 +62,8 @@ def fading(folder, points):
     fig, axes = figure(len(speeds))
     for a, kmh in zip(axes, speeds):
         for k, colour in ((4, "C0"), (6, "C1"), (8, "C2")):
-            mine = [p for p in points if p["bits"] == k and p["kmh"] == kmh]
-            x = [p["snr_db"] for p in mine]
+            chosen = [p for p in points if p["bits"] == k and p["kmh"] == kmh]
+            x = [p["snr_db"] for p in chosen]
             for key, style, what in (
                 ("fer", "o-", "ours"),
                 ("fer_told", "s--", "told"),
@@ -71,7 +71,7 @@ def fading(folder, points):
             ):
                 a.semilogy(
                     x,
-                    [max(p[key], 1e-5) for p in mine],
+                    [max(p[key], 1e-5) for p in chosen],
                     style,
                     color=colour,
                     ms=4,
@@ -95,7 +95,7 @@ def uplink(folder, points):
     for (channel, kmh), colour in zip(
         sorted({(p["channel"], p["kmh"]) for p in points}), ("C0", "C1", "C2")
     ):
-        mine = [p for p in points if (p["channel"], p["kmh"]) == (channel, kmh)]
+        chosen = [p for p in points if (p["channel"], p["kmh"]) == (channel, kmh)]
         name = channel + (f", {kmh:g} km/h" if kmh else "")
         for a, key, style, what in (
             (axes[0], "form_errors", "o-", ""),
@@ -104,7 +104,7 @@ def uplink(folder, points):
             (axes[1], "fer", "o-", ""),
             (axes[1], "fer_theory", ":", ", exact theory"),
         ):
-            shown = [p for p in mine if p[key] > 0]
+            shown = [p for p in chosen if p[key] > 0]
             if shown:
                 a.semilogy(
                     [p["snr_db"] for p in shown],
@@ -135,13 +135,13 @@ def estimation(folder, points):
     speeds = sorted({p["kmh"] for p in points})
     fig, axes = figure(len(speeds))
     for a, kmh in zip(axes, speeds):
-        mine = [p for p in points if p["kmh"] == kmh]
-        x = [p["snr_db"] for p in mine]
+        chosen = [p for p in points if p["kmh"] == kmh]
+        x = [p["snr_db"] for p in chosen]
         for (key, label), style in zip(ESTIMATORS.items(), ("v-", "s-", "o-", "d-", "*-")):
             us = sorted(p[key + "_us"] for p in points)[len(points) // 2]
             a.plot(
                 x,
-                [p[key + "_nmse_db"] for p in mine],
+                [p[key + "_nmse_db"] for p in chosen],
                 style,
                 ms=4,
                 lw=1.2,
@@ -153,7 +153,7 @@ def estimation(folder, points):
             ("bound_past", "... of 8 slots", "k--"),
             ("bound_all", "... all elements of the slot", "k-"),
         ):
-            a.plot(x, [p[key + "_db"] for p in mine], style, lw=0.9, label=label)
+            a.plot(x, [p[key + "_db"] for p in chosen], style, lw=0.9, label=label)
         a.set(
             xlabel="mean SNR (dB)",
             ylabel="NMSE of the channel estimate (dB)",
@@ -165,11 +165,11 @@ def estimation(folder, points):
 
 def acquisition(folder, points):
     fig, axes = figure(2)
-    mine = [p for p in points if p["curve"] == "acquisition" and p["kmh"] == 75]
+    chosen = [p for p in points if p["curve"] == "acquisition" and p["kmh"] == 75]
     for what, name in (("sync", "synchronised"), ("lock", "locked: frame number known")):
         axes[0].plot(
-            [p["snr_db"] for p in mine],
-            [100 * p[f"{what}_within_40_ms"] / p["trials"] for p in mine],
+            [p["snr_db"] for p in chosen],
+            [100 * p[f"{what}_within_40_ms"] / p["trials"] for p in chosen],
             "o-",
             label=name,
         )
@@ -182,7 +182,7 @@ def acquisition(folder, points):
         title="acquisition, typical urban 75 km/h,\nany cell, CFO within ±10 kHz, any timing",
     )
     axes[0].legend(fontsize=8, loc="lower right")
-    for p in mine:
+    for p in chosen:
         times = sorted(t if t >= 0 else 1e9 for t in p["lock_ms"])
         axes[1].step(
             times,
@@ -205,10 +205,10 @@ def acquisition(folder, points):
 def tracking(folder, points):
     fig, axes = figure(2)
     for channel in sorted({p["channel"] for p in points}):
-        mine = [p for p in points if p["channel"] == channel]
-        x = [p["snr_db"] for p in mine]
-        axes[0].semilogy(x, [p["cfo_rms_hz"] for p in mine], "o-", ms=4, label=channel)
-        axes[1].semilogy(x, [p["timing_rms_samples"] for p in mine], "o-", ms=4, label=channel)
+        chosen = [p for p in points if p["channel"] == channel]
+        x = [p["snr_db"] for p in chosen]
+        axes[0].semilogy(x, [p["cfo_rms_hz"] for p in chosen], "o-", ms=4, label=channel)
+        axes[1].semilogy(x, [p["timing_rms_samples"] for p in chosen], "o-", ms=4, label=channel)
     axes[0].set(xlabel="mean SNR (dB)", ylabel="rms error of the CFO (Hz)", title="CFO after lock")
     axes[1].set(
         xlabel="mean SNR (dB)",
@@ -222,13 +222,13 @@ def tracking(folder, points):
 def snr(folder, points):
     fig, (a,) = figure(1)
     for channel in sorted({p["channel"] for p in points}):
-        mine = [p for p in points if p["channel"] == channel and p["bins"]]
-        x = [p["snr_db"] for p in mine]
-        (line,) = a.plot(x, [p["bias_db"] for p in mine], "o-", ms=4, label=channel)
+        chosen = [p for p in points if p["channel"] == channel and p["bins"]]
+        x = [p["snr_db"] for p in chosen]
+        (line,) = a.plot(x, [p["bias_db"] for p in chosen], "o-", ms=4, label=channel)
         a.fill_between(
             x,
-            [min(p["bins"]) for p in mine],
-            [max(p["bins"]) for p in mine],
+            [min(p["bins"]) for p in chosen],
+            [max(p["bins"]) for p in chosen],
             color=line.get_color(),
             alpha=0.2,
             lw=0,

@@ -45,15 +45,16 @@ inline double doppler_of(double kmh, double carrier_hz = 1.8e9) {
 inline constexpr std::int64_t first_slot = 150;
 
 struct world_config {
-    std::string profile{};  // empty: no channel, gain 1
+    std::string profile{};  // empty: no channel, only a gain of 1
     double doppler_hz = 0;
-    bool shadowing = false;  // that of the profile
+    bool shadowing = false;  // with the shadowing of the profile
     double snr_db = 30;
     double cfo_hz = 0;
     int cell = 0;
     int bits_per_symbol = 2;
     std::uint64_t seed = 1;
-    std::optional<int> terminal{};  // it sends, on the uplink: forms at random, frames in all bins
+    // terminal that sends on the uplink: random forms, frames in all bins
+    std::optional<int> terminal{};
 };
 
 struct truth {
@@ -182,8 +183,8 @@ private:
     std::mt19937_64 forms_;
     phy::slot_modulator modulator_;
     std::optional<sample_model::tapped_delay_line> line_;
-    std::optional<sample_model::large_scale_gain> shade_;     // on the samples
-    mutable std::optional<sample_model::large_scale> level_;  // the same, for the truth
+    std::optional<sample_model::large_scale_gain> shade_;     // applied to the samples
+    mutable std::optional<sample_model::large_scale> level_;  // the same process, for the truth
     std::optional<sample_model::noise> noise_;
     std::vector<std::array<cf64, nof_subcarriers>> phasor_;
     double mean_delay_ = 0;

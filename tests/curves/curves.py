@@ -44,10 +44,11 @@ TRIALS = {  # curve: (short, full)
 MARKS = [0.0085, 0.0356, 0.0963, 0.20]
 AIM = [0.0042, 0.0144, 0.0387, 0.0834]  # design: Wiener over 12 known elements of 5 bins
 LOSS_WITHOUT_INTERFERENCE = {4: 1, 6: 1, 8: 3}  # dB; 256-QAM began at 6.1
-RESULTS = "openwip-results/curves"  # in the current folder; the build folder may be removed
-# a loss below that is evaluated against the receiver without interference
+# folder in the current one, since the build folder may be removed
+RESULTS = "openwip-results/curves"
+# Losses below this are evaluated against the receiver without interference.
 FLATTERED_DB = -0.3
-# with the profile's shadowing; stated before it was measured
+# With the profile's shadowing; the value was stated before the measurement.
 SHADOWING_AIM = {3: 0.05}
 SQUARE = {
     1: "BPSK",
@@ -404,11 +405,11 @@ def evaluate(data, bound):
 def write_csv(folder, data, bound, rows):
     for points in data.values():
         for name in sorted({p["curve"] for p in points}):
-            mine = [p for p in points if p["curve"] == name]
+            chosen = [p for p in points if p["curve"] == name]
             with open(folder / f"{name}.csv", "w", newline="") as f:
-                out = csv.DictWriter(f, mine[0].keys())
+                out = csv.DictWriter(f, chosen[0].keys())
                 out.writeheader()
-                for p in mine:
+                for p in chosen:
                     out.writerow(
                         {
                             k: " ".join(map(str, v)) if isinstance(v, list) else v

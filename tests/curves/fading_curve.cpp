@@ -19,7 +19,7 @@ namespace wip::curves {
 namespace {
 
 struct counts {
-    std::int64_t frames = 0, ours = 0, informed = 0, exact = 0, grants_lost = 0;
+    std::int64_t frames = 0, estimated = 0, informed = 0, exact = 0, grants_lost = 0;
     std::uint64_t second_passes = 0;
 };
 
@@ -27,7 +27,9 @@ class genie {
 public:
     explicit genie(int k) : k_(k), points_(k) {}
 
-    // Frames of the world's slot with a wrong symbol, told and exact.
+    // Counts the frames of the world's slot with a wrong symbol: for a receiver that knows the
+    // gains of the channel (informed), and for one that knows each received sample without noise
+    // (exact).
     void evaluate(const world& w, counts& c) {
         // The channel model's filter delays by a few samples; the extractor's window has room.
         extractor_.extract(w.clean.data(), 0, clean_);
@@ -105,7 +107,8 @@ void fading_curve(const options& o) {
                         feed(receiver, w, [&](const phy::received_slot& r) {
                             if (i < warm_up) return;
                             c.grants_lost += !r.grant_ok;
-                            for (const auto& b : r.bins) c.ours += b.outcome != frame_outcome::good;
+                            for (const auto& b : r.bins)
+                                c.estimated += b.outcome != frame_outcome::good;
                         });
                         if (i >= warm_up) informed.evaluate(w, c);
                     }
@@ -118,7 +121,7 @@ void fading_curve(const options& o) {
                     "{\"curve\":\"fading\",\"bits\":%d,\"kmh\":%g,\"snr_db\":%g,\"fer\":%.6g,"
                     "\"fer_told\":%.6g,\"fer_exact\":%.6g,\"frames\":%lld,\"grants_lost\":%lld,"
                     "\"second_passes\":%.4g}\n",
-                    s.k, kmh, snr_db, rate(c.ours), rate(c.informed), rate(c.exact),
+                    s.k, kmh, snr_db, rate(c.estimated), rate(c.informed), rate(c.exact),
                     static_cast<long long>(c.frames), static_cast<long long>(c.grants_lost),
                     rate(static_cast<std::int64_t>(c.second_passes) * nof_bins));
                 std::fflush(stdout);

@@ -22,10 +22,10 @@ void noise_curve(const options& o) {
     const std::int64_t slots = std::int64_t{o.trials} * slots_per_second;
     phy::slot_receiver receiver({.cell = -1});
     sample_model::noise source(1e-3, o.seed, 3);
-    const std::vector<cf32> nothing(slot_samples);
+    const std::vector<cf32> silence(slot_samples);
     std::vector<cf32> x(slot_samples);
     for (std::int64_t i = 0; i < slots; ++i) {
-        source.work(nothing, x);
+        source.work(silence, x);
         receiver.process(first_sample(slot(i)), x, [](const phy::received_slot&) {});
     }
     const auto& s = receiver.state();

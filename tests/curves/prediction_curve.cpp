@@ -93,9 +93,9 @@ void point(const place& p, const options& o) {
                 });
             if (i < warm_up) continue;
             const auto at = static_cast<std::size_t>(i);
-            bool there = true;
-            for (const auto& c : all) there = there && c->reported[at];
-            if (!there) {
+            bool all_reported = true;
+            for (const auto& c : all) all_reported = all_reported && c->reported[at];
+            if (!all_reported) {
                 ++missing;
                 continue;
             }

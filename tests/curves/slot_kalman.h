@@ -28,7 +28,7 @@ namespace wip::curves {
 
 struct known_element {
     int symbol, n;
-    phy::cf32 value;  // sent
+    phy::cf32 value;  // the symbol that was sent
 };
 
 class slot_kalman {

@@ -29,7 +29,7 @@ double bound(const phy::test::gains& g, int horizon) {
     for (std::size_t p = 0; p < g.nof_paths(); ++p) {
         const Eigen::Map<const Eigen::VectorXcd> over(g.over_bins(p).data(), nof_bins);
         const Eigen::MatrixXcd outer = over * over.adjoint();
-        for (int i = 0; i < past; ++i) {  // row block i: the gains i slots ago
+        for (int i = 0; i < past; ++i) {  // row block i holds the gains i slots ago
             for (int k = 0; k < past; ++k)
                 among.block(nof_bins * i, nof_bins * k, nof_bins, nof_bins) +=
                     g.correlation(p, k - i, doppler_hz) * outer;

@@ -40,7 +40,7 @@ class Curves(unittest.TestCase):
     def test_in_white_noise_the_receiver_loses_less_than_a_quarter_of_a_db(self):
         for p in self.points("awgn"):
             if p["errors"] >= 100:
-                # of the rate; about 1 dB for each factor of 2
+                # Tolerance of the rate; a factor of 2 in the rate is about 1 dB.
                 deviation = 1 / math.sqrt(p["errors"])
                 self.assertLess(p["loss_db"], 0.25 + 4 * deviation, p)
                 self.assertGreater(p["loss_db"], -4 * deviation, p)

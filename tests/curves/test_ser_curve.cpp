@@ -35,7 +35,8 @@ double measure(int k, double snr_db, int slots) {
     const constellation points(k);
     std::int64_t errors = 0, symbols = 0;
     for (std::int64_t air = 150; air < 150 + 64 + slots; ++air) {
-        if (air == 150 + 32) channel.set.snr_db = snr_db;  // lock at leisure, then settle
+        // locks at a high SNR, and settles at the SNR of the point
+        if (air == 150 + 32) channel.set.snr_db = snr_db;
         const auto s = source.make(slot(air));
         receiver.process(first_sample(slot(air)), channel.pass(modulate(modulator, s)),
                          [&](const received_slot& r) {
@@ -65,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(bits, symbol_error_curve, testing::Range(1, 9));
 TEST_P(symbol_error_curve, follows_theory_within_a_quarter_of_a_db) {
     const exact_symbol_error_rate theory{constellation(GetParam())};
     for (const double rate : {0.1, 0.01, 0.001}) {
-        const double snr = std::max(snr_for(theory, rate), 4.0);  // below, grants get lost
+        const double snr = std::max(snr_for(theory, rate), 4.0);  // at a lower SNR grants get lost
         constexpr int slots = 60;
         const double measured = measure(GetParam(), snr, slots);
         const double best = theory(std::pow(10, -snr / 10));

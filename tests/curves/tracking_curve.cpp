@@ -151,7 +151,7 @@ void snr_curve(const options& o) {
                     std::snprintf(text, sizeof text, "%s%.4f", b == 0 ? "" : ",", bias);
                     bins += text;
                 }
-                if (all_got == 0) {  // never locked: no number, and JSON has none for it
+                if (all_got == 0) {  // without lock there is no number, which JSON does not have
                     worst = 99, all_got = all_real = without = 1, looked = 1;
                     bins.clear();
                 }

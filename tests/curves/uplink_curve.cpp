@@ -28,7 +28,8 @@ std::vector<double> event_weights(int most) {
     const auto width = static_cast<std::size_t>(most) + 1;
     std::vector<double> events(width);
     for (int begin = 0; begin < phy::code_information_bits; ++begin) {
-        std::array<std::vector<double>, 64> now, next;  // paths by the last six bits, by weight
+        // numbers of paths by the last six bits and by weight
+        std::array<std::vector<double>, 64> now, next;
         for (auto& paths : now) paths.assign(width, 0);
         now[1][static_cast<std::size_t>(sent(begin, 1))] = 1;
         for (int step = begin + 1; step < steps; ++step) {
@@ -55,7 +56,7 @@ double union_bound(const std::vector<double>& events, double snr) {
     return std::min(sum, 1.0);
 }
 
-// Forms lost by a receiver that is told the channel of the world's slot.
+// Counts the forms that a receiver loses that knows the channel of the world's slot exactly.
 class told_receiver {
 public:
     explicit told_receiver(std::uint64_t seed) : random_(seed) {}
@@ -116,8 +117,8 @@ void point(const char* channel, const char* profile, double kmh, double snr_db, 
         w.look(now);
         told_lost += told.loses(w, now);
     }
-    const auto rate = [](std::int64_t n, std::int64_t of) {
-        return of > 0 ? static_cast<double>(n) / static_cast<double>(of) : 0.0;
+    const auto rate = [](std::int64_t n, std::int64_t total) {
+        return total > 0 ? static_cast<double>(n) / static_cast<double>(total) : 0.0;
     };
     const bool white = profile[0] == 0;
     const phy::test::exact_symbol_error_rate theory{phy::constellation(bits_per_symbol)};

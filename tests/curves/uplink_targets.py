@@ -6,7 +6,7 @@ from curve_rates import crossing
 # The largest share of forms lost where 10 % of the frames fail, and the largest loss of goodput by the
 # codes of a form. Both were stated before they were measured.
 MOST_FORMS_LOST = 1e-3
-MOST_LOST_BY_CODES = 0.01
+MOST_LOST_BY_CODES = 0.01  # share of the forms
 
 
 def evaluate_codes(rows, goodput, errors):

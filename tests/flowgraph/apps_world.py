@@ -19,7 +19,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 APPS = TOP / "flowgraphs" / "apps"
 sys.path[:0] = [str(APPS), str(TOP / "host" / "cli")]
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
-END_S = 3  # to notice and say so; the apps themselves need less than one
+END_S = 3  # seconds in which an app has to notice and report it; the apps take less than one
 MODULATION = [8, 7, 6, 5, 4, 3, 2, 1] + [4] * 17
 
 

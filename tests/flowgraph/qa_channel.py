@@ -13,7 +13,7 @@ from gnuradio import blocks, gr, wip
 from openwip_cli.messages import control
 
 RATE = wip.SAMPLE_RATE
-LATENCY = 6  # of the tapped delay line
+LATENCY = 6  # samples of latency of the tapped delay line
 
 
 def through(samples, block, chunk=None):
@@ -72,7 +72,8 @@ class FadingChannel(unittest.TestCase):
     def test_a_train_and_shadowing_come_from_the_models(self):
         channel = wip.fading_channel(channel="hst", snr_db=100, shadowing_db=6, seed=4)
         out = through(tone(0), channel)
-        for n in (1280, 10240, 19200):  # where the stage of the gain is exact; between 0.03 dB
+        # samples at which the gain stage is exact; between them it is off by 0.03 dB at most
+        for n in (1280, 10240, 19200):
             self.assertLess(abs(out[n] - 0.1 * channel.response(n, 0)), 7e-4 * abs(out[n]) + 5e-6)
         turned = np.angle(out[19000] * np.conj(out[18000])) / 2 / np.pi
         self.assertAlmostEqual(turned, 1340 * 0.995 * 1000 / RATE, delta=1e-3)
@@ -232,7 +233,7 @@ class TransmitChannel(unittest.TestCase):
         )
 
     def test_noise_and_clipping(self):
-        # a device that has run for years
+        # The time of a device that has run for years.
         out, block = self.sent(
             np.zeros(50000, np.complex64), {0: 10**15}, channel="awgn", noise_dbfs=-40
         )

@@ -27,7 +27,7 @@ TITLES = {
     "spectrum": "OpenWIP: spectrum of the software USRP",
 }
 TROUBLE = ("Error", "Warning", "Traceback", "missing")
-BLUE, RED = 0x0000FF, 0xFF0000
+BLUE, RED = 0x0000FF, 0xFF0000  # RGB
 CURVES = {
     "cabled": (BLUE,),
     "fading": (BLUE,),
@@ -114,7 +114,7 @@ class Windows(unittest.TestCase):
     def test_every_flowgraph_opens_in_companion_and_runs_from_there(self):
         window = self.companion()
         self.happens(lambda: self.output().count(">>> Done") == len(self.names), "all are loaded")
-        time.sleep(1)  # a dialogue would come after the window
+        time.sleep(1)  # seconds; a dialogue would appear after the window
         self.assert_no_trouble()
         seen = []
         for name in self.names:
@@ -125,7 +125,7 @@ class Windows(unittest.TestCase):
                 if name == "loopback":
                     if shutil.which("xterm") is None:
                         self.skipTest("xterm is not installed")
-                else:  # its picture shows both
+                else:  # the picture of the window shows both
                     save(self.screen.pixels(window), f"{name}_graph")
                 done = self.output().count(">>> Done")
                 self.screen.xdotool("key", "F6")

@@ -61,7 +61,7 @@ class RateConverter(unittest.TestCase):
     def test_receives_at_the_cells_times_what_the_radio_has_sampled(self):
         clock, divider = N210
         rate = fractions.Fraction(clock, divider)
-        first = 1_000_003  # of the radio
+        first = 1_000_003  # first sample, in the radio's count
         out, tags = through(
             sampled(first, 50_000, rate),
             [tag(0, "rx_time", time_of(first, rate))],
@@ -225,7 +225,7 @@ class RateConverter(unittest.TestCase):
                 )
                 top.run()
                 clean = np.array(sink.data(), np.complex64)
-                # of the noise: 40 dB below a subcarrier
+                # Power of the noise, 40 dB below a subcarrier.
                 amplitude = np.sqrt(10**-1.5 * 768 / 500 * 1e-4 / 2)
                 noise = amplitude * (
                     random.standard_normal(len(clean)) + 1j * random.standard_normal(len(clean))

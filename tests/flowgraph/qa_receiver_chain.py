@@ -356,7 +356,7 @@ class Predictor(unittest.TestCase):
             axis=0, where=(np.arange(slots) > 300)[:, None]
         )
         others = np.delete(predicted, 7).mean()
-        # it is what the method says, not the last value
+        # The prediction is that of the method, not the last value.
         self.assertLess(predictor.nmse(), 0.5 * predictor.last_value_nmse())
         self.assertAlmostEqual(10 * np.log10(predicted[7] / others), -10, delta=0.5)
 

@@ -109,7 +109,7 @@ class SlotReceiver(unittest.TestCase):
                     time.sleep(0.02)
                 macd.end()
             timing = [r.state.timing_samples for r in macd.reports if r.HasField("state")][-1]
-            # among the samples; in so few slots only what was reported is corrected
+            # The offset is in the samples; in so few slots only the reported one is corrected.
             self.assertAlmostEqual((timing + SLOT / 2) % SLOT - SLOT / 2, -reported, delta=0.1)
 
     def test_a_second_tag_that_agrees_with_the_count_is_no_overflow(self):

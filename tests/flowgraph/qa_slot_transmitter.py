@@ -12,7 +12,7 @@ from gnuradio import blocks, gr, wip
 
 SLOT = wip.SLOT_SAMPLES
 # zeros that end a burst: more than one sample, and less than a slot by more than a radio needs
-# between two bursts
+# Samples between two bursts.
 FILLER = 256
 
 
@@ -167,7 +167,7 @@ class FreeRunning(unittest.TestCase):
     """A radio whose clock does not wait, played by the test: a reading of it ten times a second,
     and a sink that takes all."""
 
-    def run_for(self, slots, lead=6, stand_still=None, events_at=(0, ()), **settings):
+    def run_for(self, slots, lead=6, stall_s=None, events_at=(0, ()), **settings):
         top = gr.top_block()
         transmitter = wip.slot_transmitter(
             nof_slots=slots, lead_slots=lead, start_slot=30, **settings
@@ -190,7 +190,7 @@ class FreeRunning(unittest.TestCase):
                 for message in events_at[1]:
                     transmitter.to_basic_block()._post(pmt.intern("async"), message)
                 events_at = (0, ())
-            tell(stand_still if stand_still and transmitter.status()["slots"] > slots / 2 else 0.0)
+            tell(stall_s if stall_s and transmitter.status()["slots"] > slots / 2 else 0.0)
         took = (time.monotonic_ns() - began) * 1e-9
         top.stop()
         top.wait()
@@ -223,14 +223,14 @@ class FreeRunning(unittest.TestCase):
                 [slot_of(at["tx_time"][offset]) for offset in range(begin, after, SLOT)], bursts[-1]
             )
         for before, burst in zip(bursts, bursts[1:]):
-            # what ends a burst is shorter than the gap
+            # The ramp that ends a burst is shorter than the gap.
             self.assertGreaterEqual(burst[0], before[-1] + 2)
         return bursts
 
     def test_slots_come_at_the_pace_of_the_radio_each_with_its_time(self):
         status, took, bursts = self.run_for(300)
         self.assertEqual(status["slots"], 300)
-        # not before its time; how much later is the machine's
+        # Not before its time; how much later depends on the machine.
         self.assertGreater(took, (30 + 299 - 6) / 1500)
         slots = [slot for burst in bursts for slot in burst]
         self.assertEqual(len(slots), 300)
@@ -239,8 +239,8 @@ class FreeRunning(unittest.TestCase):
     def test_a_radio_that_is_further_than_thought_costs_the_slots_of_the_difference_and_the_rest_stays_on_the_grid(
         self,
     ):
-        status, _, bursts = self.run_for(200, stand_still=0.1)
-        # a busy machine adds some
+        status, _, bursts = self.run_for(200, stall_s=0.1)
+        # A busy machine adds some more.
         gaps = [after[0] - before[-1] - 1 for before, after in zip(bursts, bursts[1:])]
         self.assertGreaterEqual(max(gaps), 150 - 7)
         self.assertEqual(status["slots_left_out"], sum(gaps))
@@ -299,7 +299,7 @@ class FreeRunning(unittest.TestCase):
         status, _, bursts = self.run_for(300, events_at=(150, events))
         sent = {slot for burst in bursts for slot in burst}
         self.assertLessEqual(status["late_slots"] + status["underflows"], 2)
-        if {late, out} <= sent:  # a busy machine has left one out itself
+        if {late, out} <= sent:  # on a busy machine the transmitter has skipped one by itself
             self.assertEqual((status["late_slots"], status["underflows"]), (1, 1))
 
     def test_what_came_too_late_is_told_as_the_last_slot_made_by_then_never_as_one_that_was_not_made(
@@ -331,17 +331,18 @@ class FreeRunning(unittest.TestCase):
 
     def test_settings_change_while_a_slot_is_waited_for(self):
         with Endpoint() as endpoint:
-            macd = FakeMacd(endpoint)  # it never plans
+            macd = FakeMacd(endpoint)  # this macd never sends a plan
             macd.start()
             self.addCleanup(macd.end)
-            for settings in ({"lead_slots": 6}, {"endpoint": endpoint}):  # no reading, no plan
+            # without clock readings, without plans
+            for settings in ({"lead_slots": 6}, {"endpoint": endpoint}):
                 with self.subTest(**settings):
                     top = gr.top_block()
                     transmitter = wip.slot_transmitter(**settings)
                     top.connect(transmitter, blocks.null_sink(gr.sizeof_gr_complex))
                     top.start()
                     time.sleep(0.2)
-                    # a call that waits with Python's lock held ends no other way
+                    # Only a signal ends a call that waits while it holds Python's lock.
                     faulthandler.dump_traceback_later(20, exit=True)
                     transmitter.set_modulation(4)
                     transmitter.set_bins([3])
@@ -388,7 +389,7 @@ class FreeRunning(unittest.TestCase):
         pauses = [n for n in samples if n % SLOT]
         self.assertEqual({n % SLOT for n in pauses}, {16})
         self.assertEqual({n // SLOT % 16 for n in pauses}, {0})
-        # a busy machine leaves slots out, and a stretch may begin where a burst would
+        # A busy machine skips slots, and a stretch may begin where a burst would.
         self.assertGreaterEqual(len(pauses), 6)
         for begin in sorted(at["tx_sob"])[1:]:
             self.assertIn(begin - 1, at["tx_eob"])

@@ -24,7 +24,7 @@ namespace {
 struct world {
     std::unique_ptr<rig> r = std::make_unique<rig>();
     frame_reader answers;
-    std::size_t text = 0;  // of an answer that goes on
+    std::size_t text = 0;  // bytes of an answer's text so far
     std::optional<std::uint32_t> step;
 
     void give(std::span<const std::uint8_t> bytes) {
@@ -102,7 +102,7 @@ struct world {
                "a request that cannot be written");
         std::array<std::uint8_t, max_frame_bytes> frame{};
         const std::size_t n = write_frame({message.data(), out.bytes_written}, frame);
-        const int flipped = in.u8();  // one of its bits, sometimes
+        const int flipped = in.u8();  // sometimes one of its bits is flipped
         if (flipped >= 250) frame[in.u8() % n] ^= static_cast<std::uint8_t>(1 << flipped % 8);
         give({frame.data(), n});
     }

@@ -30,7 +30,7 @@ void framed(std::span<const std::uint8_t> message) {
 }
 
 void on_the_line(std::span<const std::uint8_t> bytes) {
-    static std::optional<rig> world;  // 33 KiB: not on the stack
+    static std::optional<rig> world;  // 33 KiB, too large for the stack
     rig& r = world.emplace();
     for (const std::uint8_t b : bytes) r.device.on_byte(b);
     r.device.on_byte('\n');

@@ -184,7 +184,7 @@ void check_headers(std::span<const std::uint8_t> packet) {
                    "a header whose checksum is wrong");
     }
     const flow_fields whole = read_flow_fields(packet);
-    // Exactly as long as it is, so that a read beyond it is one beyond its memory.
+    // The copy is exactly as long as the packet, so that a read beyond its end is found.
     const std::vector<std::uint8_t> copy(packet.begin(), packet.end());
     expect(read_flow_fields(copy) == whole, "flow fields from beyond the packet");
 }

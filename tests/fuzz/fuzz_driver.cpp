@@ -46,7 +46,7 @@ namespace {
 constexpr std::size_t map_size = 1 << 16;
 // Plain arrays: most of the time is spent where they are counted.
 std::uint8_t edges[map_size];     // hits of this run
-std::uint32_t touched[map_size];  // those that have any: a small target has few
+std::uint32_t touched[map_size];  // edges with any hits: in a small target there are few
 std::size_t nof_touched = 0;
 std::uint32_t previous_block = 0;
 bool watching = false;
@@ -229,7 +229,7 @@ public:
         return static_cast<std::size_t>(
             std::count_if(seen_.begin(), seen_.end(), [](auto s) { return s != 0; }));
     }
-    fs::path corpus;  // where new ones go; empty: nowhere
+    fs::path corpus;  // folder for new inputs; empty: they are not written
 
 private:
     static std::uint8_t class_of(std::uint8_t count) {
@@ -265,25 +265,25 @@ private:
             case 4:
                 b.erase(place, place + static_cast<std::ptrdiff_t>(n));
                 break;
-            case 5: {  // new bytes
+            case 5: {  // inserts new bytes
                 bytes more(1 + dice_.below(16));
                 for (auto& m : more) m = static_cast<std::uint8_t>(dice_.next());
                 b.insert(place, more.begin(), more.end());
                 break;
             }
-            case 6: {  // a part of it again, elsewhere
+            case 6: {  // inserts a copy of a part elsewhere
                 const bytes part(place, place + static_cast<std::ptrdiff_t>(n));
                 b.insert(b.begin() + static_cast<std::ptrdiff_t>(dice_.below(b.size())),
                          part.begin(), part.end());
                 break;
             }
-            case 7: {  // over another part
+            case 7: {  // copies a part over another one
                 const std::size_t to = dice_.below(b.size() - n + 1);
                 const bytes part(place, place + static_cast<std::ptrdiff_t>(n));
                 std::copy(part.begin(), part.end(), b.begin() + static_cast<std::ptrdiff_t>(to));
                 break;
             }
-            case 8: {  // a part of another one
+            case 8: {  // inserts a part of another input
                 const bytes& other = kept_[dice_.below(kept_.size())];
                 if (other.empty()) break;
                 const std::size_t from = dice_.below(other.size());
@@ -292,7 +292,7 @@ private:
                 b.insert(place, first, first + static_cast<std::ptrdiff_t>(length));
                 break;
             }
-            default: {  // its head and another one's tail
+            default: {  // joins its head and the tail of another input
                 const bytes& other = kept_[dice_.below(kept_.size())];
                 const std::size_t from = dice_.below(other.size());
                 b.resize(at);

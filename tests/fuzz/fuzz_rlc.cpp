@@ -58,7 +58,8 @@ void clean(fuzz_input& in) {
     c.poll_period_ns = (triggers & 4) != 0 ? (1 + in.in(0, 30)) * tti_ns : 0;
     c.poll_prohibit_ns = (triggers & 8) != 0 ? in.in(0, 10) * tti_ns : 0;
     c.status_missing = (triggers & 16) != 0;
-    // Two intervals at least, as a bearer asks for: of one PDU each would be a status.
+    // A period has two intervals at least, as a bearer requires: with one, each PDU would be a
+    // status.
     c.status_period_ns = (triggers & 32) != 0 ? (2 + in.in(0, 30)) * tti_ns : 0;
     c.poll_counted = (triggers & 64) != 0 ? poll_counting::always : poll_counting::never;
     c.status_prohibit_ns = in.in(0, 20) * tti_ns;
@@ -69,8 +70,8 @@ void clean(fuzz_input& in) {
     bool fair = false;
     w.lose = [&](int from, const auto&) { return !fair && (what & (4 << from)) != 0; };
     w.late = [&] { return !fair && (what & 16) != 0 ? 1 : 0; };
-    // PDUs are late or come twice, but not both: an old PDU that comes behind a RESET cannot be
-    // told from a new one.
+    // PDUs are late or come twice, but not both: an old PDU that arrives after a RESET cannot be
+    // distinguished from a new one.
     w.twice = [&] { return !fair && (what & 48) == 32; };
     for (int t = 0; t < 300 && !in.empty(); ++t) {
         what = in.u8();

@@ -52,7 +52,8 @@ struct end {
     config::settings settings;
     tun_pair tun;
     station_port_spy port;
-    std::map<std::vector<std::uint8_t>, int> given;  // by applications, and not come out yet
+    // packets that applications gave and that have not come out yet
+    std::map<std::vector<std::uint8_t>, int> given;
 };
 
 class pair_world {

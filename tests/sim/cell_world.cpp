@@ -146,7 +146,7 @@ void cell_world::update_channel() {
     const auto& c = config_.channel;
     if (blackout_left_ > 0 && !gain_[0].empty() && gain_[0].size() > std::size_t(horizon_)) return;
     const double mean = std::sqrt(std::pow(10, c.mean_snr_db / 10));
-    const bool still = !c.fading && !gain_[0].empty();  // nothing moves
+    const bool still = !c.fading && !gain_[0].empty();  // the channel does not change
     for (auto& g : gain_) {
         if (still) break;
         if (!g.empty()) g.pop_front();
@@ -350,7 +350,7 @@ void cell_world::answer(const in_flight& in) {
         frame_track* const held = find_frame(g.sn);
         if (held == nullptr) continue;
         frame_track& f = *held;
-        if (in.slot > settled_) {  // it did not go out
+        if (in.slot > settled_) {  // the slot was not sent
             f.last_sent[g.offset] = settled_;
             f.last_whole = std::min(f.last_whole, settled_);
         }

@@ -45,27 +45,28 @@ struct channel_config {
     double mean_snr_db = 16;
     bool fading = true;          // Rayleigh per bin; else the mean in every bin
     double coherence = 0.97;     // correlation of a bin's gain from slot to slot
-    double prediction_nmse = 0;  // of the reported SNR prediction
+    double prediction_nmse = 0;  // NMSE of the reported SNR prediction
     double grant_loss = 0;
     double feedback_loss = 0;
-    double not_sent = 0;      // share of the slots: a quiet grant goes in place of what was planned
-    double outage_start = 0;  // probability a slot that an outage begins ...
-    int outage_slots = 0;     // ... of this length, in which the terminal is not locked
-    double burst_start = 0;   // probability a slot that a burst begins ...
-    int burst_slots = 0;      // ... in which all frames fail
+    // share of the slots in which a grant without frames goes in place of the planned one
+    double not_sent = 0;
+    double outage_start = 0;  // probability for each slot that an outage begins
+    int outage_slots = 0;     // its length; the terminal is not locked during an outage
+    double burst_start = 0;   // probability for each slot that a burst of errors begins
+    int burst_slots = 0;      // its length; all frames fail during a burst
 };
 
 struct traffic_config {
-    double packets_per_slot = 0.5;            // mean
+    double packets_per_slot = 0.5;            // mean number
     int least_bytes = 48, most_bytes = 1500;  // IPv4 from 20, IPv6 from 48 bytes on
-    double ipv6 = 0;                          // share of packets
+    double ipv6 = 0;                          // share of the packets that are IPv6
     double zeros = 0;                         // share with a payload of zeros
-    double filled = 0;                        // share with a payload of one byte, drawn
-    double protocols = 0;                     // share whose IPv4 protocol is drawn
+    double filled = 0;                        // share with a payload of one random byte, repeated
+    double protocols = 0;                     // share with a random IPv4 protocol
     double nested = 0;                        // share that are tunnels
     double crafted = 0;                       // share whose payload is packets
     double not_ip = 0;                        // share whose length field is wrong
-    bool saturate = false;                    // keep the queue full instead
+    bool saturate = false;                    // keeps the queue full instead
 };
 
 struct world_config {
@@ -74,15 +75,15 @@ struct world_config {
     traffic_config traffic;
     std::uint64_t seed = 1;
     bool follow_packets = false;
-    bool early_feedback = true;  // hand feedback over at once, else just before it is due
+    bool early_feedback = true;  // feedback is handed over at once, not just before it is due
     std::int64_t first_sn = 0;
 };
 
 // The directions that a blackout blocks.
 enum class blackout_kind : std::uint8_t {
     radio,     // the terminal is not locked
-    grants,    // it is, and hears no grant
-    feedback,  // the base station does not hear it
+    grants,    // the terminal is locked, but receives no grant
+    feedback,  // the base station receives no feedback
     all
 };
 
@@ -95,8 +96,7 @@ public:
     // grant. False: it did not end.
     bool drain(std::int64_t most_slots = 20000);
 
-    // A blackout from the next slot on, for so many slots. During a long one the channel does not
-    // move.
+    // Makes a blackout that begins with the next slot. During a long one the channel does not move.
     void black_out(blackout_kind kind, std::int64_t slots);
     // Slots of a blackout in which nothing is sent are left out.
     void skip(std::int64_t slots);
@@ -123,18 +123,20 @@ private:
         std::int64_t slot = 0;
         slot_grant grant;
         std::uint32_t used = 0;
-        std::uint32_t acked = 0;  // by the feedback that came to the base station in time
+        // units acknowledged by feedback that reached the base station in time
+        std::uint32_t acked = 0;
     };
     using nibbles = std::bitset<216>;
     struct frame_track {
         std::int64_t sn = 0;
-        std::map<int, std::int64_t> last_sent;  // by offset
+        // last slot in which the part at this offset was sent
+        std::map<int, std::int64_t> last_sent;
         std::int64_t last_whole = -1000;
         nibbles acked, due;
-        nibbles answered;  // acknowledged by the units that answer for them, as far as is sure
-        nibbles there;     // at the terminal
+        nibbles answered;  // acknowledged for certain by the units that carry them
+        nibbles there;     // nibbles that the terminal has
         bool dropped = false;
-        int length = 0;                         // nibbles
+        int length = 0;                         // in nibbles
         std::array<std::uint8_t, 216> times{};  // transmissions of each nibble
     };
 
@@ -167,27 +169,28 @@ private:
         packet_kind kind;
         bool accepted = false, delivered = false;
     };
-    std::vector<packet_track> packets_{1};  // by number, from 1 on
+    std::vector<packet_track> packets_{1};  // packets by number, from 1 on
     std::uint32_t last_delivered_ = 0;
     std::uint64_t intact_ = 0, damaged_ = 0, altered_headers_ = 0;
-    std::int64_t last_grant_ = 150;  // slot of the last grant that the terminal believed
+    std::int64_t last_grant_ = 150;  // slot of the last grant that the terminal accepted
 
-    std::array<std::deque<std::complex<double>>, nof_bins> gain_;  // slots now .. now + horizon
+    // gains of the slots now to now + horizon
+    std::array<std::deque<std::complex<double>>, nof_bins> gain_;
     int outage_left_ = 0, burst_left_ = 0;
     blackout_kind blackout_ = blackout_kind::radio;
     std::int64_t blackout_left_ = 0;
-    slot_grant aired_;           // the last one that went out
-    std::int64_t heard_sn_ = 0;  // as of the last grant that the terminal believed
+    slot_grant aired_;           // the last grant that was sent
+    std::int64_t heard_sn_ = 0;  // SN in the last grant that the terminal accepted
     std::deque<in_flight> flight_;
     std::int64_t settled_ = INT64_MIN;  // the newest slot whose feedback has been due
     std::deque<slot_feedback> held_feedback_;
     std::map<std::int64_t, frame_track> frames_;
-    std::set<std::int64_t> waiting_;  // SNs with a part that is due
+    std::set<std::int64_t> waiting_;  // SNs with a part that has to be sent again
     std::int64_t next_sn_;
     std::uint64_t digest_ = 14695981039346656037U;
 
     std::unique_ptr<packet_oracle> oracle_;
-    std::unique_ptr<packet_journal> journal_;  // with follow_packets
+    std::unique_ptr<packet_journal> journal_;  // present with follow_packets
     delivery_log reports_{4096};
     std::int64_t arrival_ns_ = 0;
 };

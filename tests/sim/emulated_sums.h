@@ -11,27 +11,29 @@ namespace wip::sim {
 
 // Which sum does not hold; empty: all do.
 inline std::string unequal_sums(cell_model::emulated_cell& cell) {
-    const auto of = [](const packets_bytes& missing, const std::string& what) -> std::string {
+    const auto difference_text = [](const packets_bytes& missing,
+                                    const std::string& what) -> std::string {
         if (missing.packets == 0 && missing.bytes == 0) return {};
         return what + ": " + std::to_string(static_cast<std::int64_t>(missing.packets)) +
                " packets and " + std::to_string(static_cast<std::int64_t>(missing.bytes)) +
                " bytes not accounted for";
     };
-    std::string text = of(cell.downlink().sums().missing(), "downlink") +
-                       of(cell.uplink().sums().missing(), "uplink with the wired network");
+    std::string text =
+        difference_text(cell.downlink().sums().missing(), "downlink") +
+        difference_text(cell.uplink().sums().missing(), "uplink with the wired network");
     for (int u = 0; u < cell.users(); ++u) {
         const std::string user = " of user " + std::to_string(u);
         const auto& base = cell.base_status(u).link;
-        text += of(base.in - base.queued - base.sent - base.dropped_queue_full -
-                       base.dropped_not_ip - base.dropped_retransmissions,
-                   "downlink at the base station" + user);
+        text += difference_text(base.in - base.queued - base.sent - base.dropped_queue_full -
+                                    base.dropped_not_ip - base.dropped_retransmissions,
+                                "downlink at the base station" + user);
         const auto end = cell.terminal_status(u);
-        text +=
-            of(end.link.delivered - end.queued - end.delivered, "downlink at the terminal" + user);
+        text += difference_text(end.link.delivered - end.queued - end.delivered,
+                                "downlink at the terminal" + user);
         const auto& up = end.uplink;
-        text += of(up.in - up.delivered - up.queued - up.dropped_queue_full - up.dropped_lost -
-                       up.dropped_not_ip,
-                   "uplink" + user);
+        text += difference_text(up.in - up.delivered - up.queued - up.dropped_queue_full -
+                                    up.dropped_lost - up.dropped_not_ip,
+                                "uplink" + user);
     }
     return text;
 }

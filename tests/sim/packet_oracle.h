@@ -27,7 +27,7 @@ public:
     // with this reason unless it is said to be accepted.
     void on_offer(int bytes, std::int64_t arrived_ns, const char* refused = "queue_full");
     void on_accepted();
-    void set_packing(bool on) { link_.packing = on; }  // at run time
+    void set_packing(bool on) { link_.packing = on; }  // changes packing at run time
     // The packet whose first nibble went there, as a terminal names the place; -1: none starts
     // there.
     std::int64_t packet_at(wire_sn sn, int nibble) const;
@@ -44,12 +44,14 @@ public:
     std::int64_t undelivered() const;
     // No packet may be without its record, but for `skipped` of them.
     void all_recorded(std::uint64_t skipped) const;
-    std::uint64_t compared() const { return compared_; }  // delivered intact, every part checked
+    // packets delivered intact, every part of whose delay was checked
+    std::uint64_t compared() const { return compared_; }
     std::uint64_t dropped() const { return dropped_; }
-    std::uint64_t lost() const { return lost_; }  // dropped as lost_frame
+    std::uint64_t lost() const { return lost_; }  // packets dropped as lost_frame
     std::uint64_t damaged() const { return damaged_; }
-    std::uint64_t waited() const { return waited_; }        // for a retransmission
-    std::uint64_t reordered() const { return reordered_; }  // for packets before
+    std::uint64_t waited() const { return waited_; }  // packets that waited for a retransmission
+    // packets that waited for packets before them
+    std::uint64_t reordered() const { return reordered_; }
 
 private:
     struct packet {
@@ -58,7 +60,7 @@ private:
         bool accepted = false, recorded = false, delivered = false, damaged = false;
         std::int64_t arrived = 0, head = -1, first_sn = -1, last_sn = -1;
         std::int64_t last_air = -1, delivered_in = -1;
-        int left = 0;  // nibbles not cut
+        int left = 0;  // nibbles not yet cut into frames
     };
     struct frame {
         int length = 0;
@@ -79,7 +81,8 @@ private:
         int nibble;
         std::size_t packet;
     };
-    std::vector<packet_start> starts_;  // of packets cut, in the order of the stream
+    // starts of the packets cut so far, in the order of the stream
+    std::vector<packet_start> starts_;
     std::map<std::int64_t, frame> frames_;
     std::int64_t next_sn_;
     std::uint64_t compared_ = 0, dropped_ = 0, lost_ = 0, damaged_ = 0, waited_ = 0, reordered_ = 0;

@@ -23,7 +23,7 @@ struct cell_script {
         bool queue = false, packing = false, losses = false, load = false;
     } change;
     std::uint64_t seed = 1;
-    int blackouts = 0;  // in every so many phases one, of a kind and length that are drawn
+    int blackouts = 0;  // phases for each blackout, whose kind and length are drawn; 0: none
 };
 
 drawn_world<cell_script> draw(std::uint64_t seed) {
@@ -174,8 +174,8 @@ private:
                                         random_source{0}, random_source{0}};
 };
 
-// Sends a few packets without errors. Behind a lost boundary the terminal may not know before that
-// where the next packet begins, or that there is none.
+// Sends a few packets without errors. After a lost packet boundary the terminal may not know
+// earlier where the next packet begins, or that there is none.
 void show_a_boundary(cell_world& w) {
     const auto channel = w.channel();
     const auto traffic = w.traffic();

@@ -31,11 +31,12 @@ struct emulated_script {
     emulated_setup setup;
     std::uint64_t seed = 1;
     int slots = 600;
-    double load = 0.5;     // packets of a slot, for all users
-    double up_load = 0.1;  // on the uplink
+    double load = 0.5;     // packets per slot, all users together
+    double up_load = 0.1;  // packets per slot on the uplink
     int least = 20, most = 1500;
     double ipv6 = 0, not_ip = 0, refused = 0;
-    double protocols = 0, filled = 0;  // shares with an IPv4 protocol, a filling that is drawn
+    // shares of packets with a random IPv4 protocol, with a random filling
+    double protocols = 0, filled = 0;
     bool change_link = false, change_channel = false, change_errors = false, black_outs = false;
     bool change_uplink = false;
 };
@@ -166,8 +167,8 @@ public:
         config_.cell.cell.scheduling = scheduling_kind::round_robin;
         cell_.reconfigure(config_.cell.cell);
         drain();
-        // Behind a lost boundary a terminal may not know before more comes where the next packet
-        // begins, or that there is none: so a few packets without errors.
+        // A few packets are sent without errors: after a lost packet boundary a terminal may not
+        // know earlier where the next packet begins, or that there is none.
         cell_.reconfigure(bin_model::error_method::none);
         script_.load = 2 * cell_.users();
         script_.ipv6 = script_.not_ip = 0;
@@ -200,10 +201,11 @@ private:
         int error = 0;
     };
     struct user_track {
-        std::vector<sent_packet> sent;  // that came through the wired network, in its order
-        std::deque<left_packet> left;   // for the terminal, not compared with a record yet
+        std::vector<sent_packet> sent;  // packets that came through the wired network, in its order
+        // packets for the terminal that have not been compared with a record yet
+        std::deque<left_packet> left;
         std::int64_t last_recorded = -1;
-        std::deque<std::vector<std::uint8_t>> up;  // given to the uplink
+        std::deque<std::vector<std::uint8_t>> up;  // packets given to the uplink
     };
 
     [[noreturn]] void violated(const std::string& what) const {

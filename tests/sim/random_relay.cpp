@@ -30,7 +30,8 @@ namespace {
 using cell_model::emulated_cell;
 using bytes = std::vector<std::uint8_t>;
 
-constexpr std::size_t ip = 20;
+constexpr std::size_t ip = 20;  // bytes of an IPv4 header
+// flags of a TCP header
 constexpr std::uint8_t fin = 1, syn = 2, rst = 4, psh = 8, ack = 16, urg = 32;
 
 void put16(bytes& p, std::size_t at, std::uint32_t v) {
@@ -130,7 +131,8 @@ public:
     }
 
     world_kind::totals run() {
-        for (; next_.value < 200; ++next_) run_slot();  // until the terminal's feedback has come
+        // runs until the terminal's feedback has come
+        for (; next_.value < 200; ++next_) run_slot();
         send(sender_segment(syn, first_ - 1, 0));
         for (; acked_ < script_.total; ++next_) {
             if (next_.value > 120000) violated("the transfer does not end");
@@ -146,7 +148,8 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t first_ = 5'000'000;  // of the data's sequence numbers
+    static constexpr std::uint32_t first_ = 5'000'000;  // first sequence number of the data
+    // 10.42.0.1 and 10.42.0.2
     static constexpr std::uint32_t server = 0x0a2a0001, terminal = 0x0a2a0002;
     static constexpr std::uint16_t server_port = 5001, terminal_port = 40000;
 
@@ -192,7 +195,7 @@ private:
         const bool timeout = next_.value > last_progress_ + 600;
         if (timeout || equal_acks_ >= 3) {
             if (!established_) send(sender_segment(syn, first_ - 1, 0));
-            if (timeout) sent_ = acked_;  // all of it again
+            if (timeout) sent_ = acked_;  // sends all of it again
             if (equal_acks_ >= 3 && established_) send_one(acked_);
             equal_acks_ = -1000;
             last_progress_ = next_.value;

@@ -13,7 +13,7 @@ namespace {
 struct users_script {
     users_config world;
     int slots = 400;
-    double load = 0.5;  // packets of a slot, for all users
+    double load = 0.5;  // packets per slot, all users together
     int least = 20, most = 1500;
     bool saturate = false, locks = false, restarts = false;
     bool change_scheduling = false, change_link = false;
@@ -112,7 +112,8 @@ world_kind::totals run(users_script script) {
     world_kind::totals sum;
     for (int u = 0; u < users; ++u) {
         const auto& s = w.cell().user(u).statistics();
-        if (restarted[static_cast<std::size_t>(u)]) continue;  // what it held is lost
+        // the queue of a restarted terminal is lost
+        if (restarted[static_cast<std::size_t>(u)]) continue;
         if (s.frames_dropped == 0 && w.delivered(u) != w.accepted(u))
             throw std::logic_error("user " + std::to_string(u) + " has got " +
                                    std::to_string(w.delivered(u)) + " packets of " +

@@ -116,7 +116,7 @@ void report(const world_kind& kind, std::uint64_t seed, name_set without, std::s
 
 struct options {
     std::uint64_t worlds = 100, seed = 1;
-    std::string kind;  // empty: all
+    std::string kind;  // empty: all kinds
     name_set without;
 };
 

@@ -108,7 +108,7 @@ TEST(CellScheduler, NobodyGetsMoreBinsThanWhatWaitsForHimFills) {
                             scheduling_kind::max_rate, scheduling_kind::proportional_fair}) {
         auto c = cell(kind, {40, 40});  // always 8 bits a symbol: 840 payload bits a bin
         c.cell.link.modulation = 8;
-        c.coherence = 1;  // nothing fades
+        c.coherence = 1;  // the channel does not fade
         users_world w(c);
         w.run(10);
         w.give(0, 1, 300);  // 2400 bits: 3 bins
@@ -198,7 +198,7 @@ TEST(CellScheduler, ATerminalThatDoesNotHearGetsNothingAndLosesNothing) {
         w.saturate({true, true});
         w.run(100);
         w.set_locked(1, false);
-        w.run(10);  // what was sent before it was known to be gone
+        w.run(10);  // slots that were planned before the terminal was known to be gone
         const auto before = w.bins_used(1);
         w.run(100);
         EXPECT_EQ(w.bins_used(1), before);
@@ -291,7 +291,8 @@ TEST(common_grant_cell, under_every_rule_every_packet_arrives_though_grants_and_
         }
 }
 
-// A window edge that moves without frames is told, or what was given up would block the rest.
+// A window edge that moves without frames is sent in a grant; without it, data that was given up
+// would block the rest.
 TEST(common_grant_cell, what_is_given_up_holds_up_nothing_else) {
     auto c = together(scheduling_kind::round_robin, {5, 5, 5});
     c.cell.link.max_retransmissions = 0;
@@ -341,7 +342,7 @@ TEST(common_grant_cell, round_robin_gives_equal_shares_where_a_slot_serves_a_qua
         sum += w.bits(u);
         squares += w.bits(u) * w.bits(u);
     }
-    EXPECT_GT(sum * sum / 8 / squares, 0.99);  // Jain
+    EXPECT_GT(sum * sum / 8 / squares, 0.99);  // Jain's fairness index
 }
 
 // Whoever comes first in the grant finds the most room for its retransmissions: all in turn, also

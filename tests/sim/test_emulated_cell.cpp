@@ -247,8 +247,8 @@ TEST_F(EmulatedCell, SeveralTerminalsShareTheBinsAsTheSchedulerSays) {
     const auto fair = delivered(scheduling_kind::proportional_fair);
     EXPECT_GT(rate[0] + rate[1], fair[0] + fair[1]);
     EXPECT_GT(fair[0] + fair[1], turns[0] + turns[1]);
-    EXPECT_LT(rate[1], 0.5 * turns[1]);  // the far user hardly gets a turn
-    EXPECT_GT(fair[1], turns[1]);        // who gains from its peaks
+    EXPECT_LT(rate[1], 0.5 * turns[1]);  // the far user is hardly ever served
+    EXPECT_GT(fair[1], turns[1]);        // it gains from its peaks
 }
 
 TEST_F(EmulatedCell, EverythingChangesWhileItRunsAndNothingIsLost) {

@@ -16,8 +16,8 @@ namespace wip::sim {
 struct packet_kind {
     int version = 4;
     int bytes = 1500;
-    int protocol = 17;  // of IPv4
-    int fill = -1;      // the byte that the payload is filled with; -1: it follows from the number
+    int protocol = 17;  // IPv4 protocol number
+    int fill = -1;  // byte that fills the payload; -1: the payload follows from the packet's number
     bool nested = false;   // the payload is an IP packet of its own (a tunnel)
     bool crafted = false;  // the payload is IP packets of 20 bytes, one after the other
 };

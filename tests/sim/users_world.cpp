@@ -166,7 +166,7 @@ void users_world::step() {
         while (saturated_[u] && cell_.user(static_cast<int>(u)).statistics().queued.packets < 40) {
             const auto before = accepted_[u];
             give(static_cast<int>(u), 1);
-            if (accepted_[u] == before) break;  // a shorter queue
+            if (accepted_[u] == before) break;  // the queue is full
         }
     fade();
     const auto plans = cell_.plan(slot(now_));
@@ -201,7 +201,7 @@ bool users_world::drain(int most_slots) {
     for (int i = 0; i < most_slots; ++i) {
         step();
         if (cell_.idle()) {
-            run(1);  // the window's edge reaches the terminals
+            run(1);  // one slot, in which the terminals learn the window's edge
             return true;
         }
     }

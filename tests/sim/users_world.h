@@ -81,9 +81,9 @@ private:
     std::vector<bool> saturated_, locked_;
     std::vector<std::int64_t> used_;
     std::vector<std::uint64_t> accepted_, delivered_;
-    std::vector<std::vector<int>> sent_;  // bytes of each packet by number, 0: none or delivered
+    std::vector<std::vector<int>> sent_;  // bytes of each packet by number; 0: none, or delivered
     std::vector<std::deque<std::array<std::complex<double>, nof_bins>>>
-        gain_;  // now .. now + delay
+        gain_;  // gains of the slots now to now + delay
     std::vector<bins> known_;
     std::vector<slot_plan> plans_;
     std::int64_t now_ = 150;

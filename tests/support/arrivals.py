@@ -5,7 +5,7 @@ packets and pages belong to a seed."""
 import math
 from collections.abc import Iterator
 
-WORD = (1 << 64) - 1
+WORD = (1 << 64) - 1  # mask of 64 bits
 
 
 def numbers(seed: int) -> Iterator[float]:

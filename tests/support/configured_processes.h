@@ -19,7 +19,7 @@ struct configured_process {
     const char* name;
     const std::vector<config::key>* keys;
     std::function<void(config::settings&)> translate;
-    std::vector<std::string> always{};  // what has no default
+    std::vector<std::string> always{};  // settings without a default
 };
 
 inline std::vector<configured_process> configured_processes() {

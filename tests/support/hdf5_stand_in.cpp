@@ -36,7 +36,7 @@ bool holds_a_capability() {
     return (data[0].permitted | data[0].effective | data[1].permitted | data[1].effective) != 0;
 }
 
-int descriptors() {  // without the first three
+int descriptors() {  // open descriptors besides the first three
     int n = 0;
     struct stat about {};
     for (int fd = 3; fd < 1024; ++fd) n += ::fstat(fd, &about) == 0;

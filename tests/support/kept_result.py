@@ -28,7 +28,7 @@ def commit() -> str:
 
 def about(command: str) -> dict[str, Any]:
     """How it was measured. `command` is what measures it again, as one types it in the tree."""
-    from openwip_cli.campaign import one_run  # which reads the messages: only where it is needed
+    from openwip_cli.campaign import one_run  # imported here, since it loads the protobuf messages
 
     machine = one_run.machine()
     return {

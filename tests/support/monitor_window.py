@@ -19,11 +19,11 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 PROGRAM = BUILD / "host/gui/openwip-monitor"
 TITLE = "OpenWIP monitor"
-SIZE = (1800, 1300)
+SIZE = (1800, 1300)  # pixels
 
-WHITE, UNKNOWN = 0xFFFFFF, 0xDCDCDC
+WHITE, UNKNOWN = 0xFFFFFF, 0xDCDCDC  # RGB
 TICKS = 6  # pixels that they reach into a plot
-# of the terminals, too
+# The same fields for each terminal.
 SERIES = (0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x000000, 0xA0A000)
 OUTCOMES = (0x56B4E9, 0xD55E00, 0xF0E442)
 
@@ -42,7 +42,7 @@ class Window:
     def __init__(self, screen, folder, *options, program=PROGRAM):
         self.screen, self.folder = screen, pathlib.Path(folder)
         self.output = self.folder / "words.json"
-        self.output.unlink(missing_ok=True)  # of a window before
+        self.output.unlink(missing_ok=True)  # a file that an earlier window left
         self.process = subprocess.Popen(
             [program, "--size", f"{SIZE[0]}x{SIZE[1]}", "--words", self.output, *options],
             cwd=self.folder,

@@ -15,10 +15,11 @@ import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = TOP / "docs/notebooks"
-LIMIT_S = 1500  # of a cell, on a computer that is busy; what it may use is the test's to say
+# seconds that a cell of a notebook may take on a busy computer; the test limits its processor time
+LIMIT_S = 1500
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
-RELATIVE = 0.05  # by which a number may differ on another computer
-LAST_DIGITS = 2  # or by so many units of its last digit
+RELATIVE = 0.05  # relative difference that a number may have on another computer
+LAST_DIGITS = 2  # or this difference, in units of its last digit
 
 
 def paths():

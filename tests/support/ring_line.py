@@ -11,7 +11,7 @@ import struct
 import time
 
 MAGIC, VERSION = 0x474E495250495746, 1
-SIZE = 1 << 20  # of the data of one ring
+SIZE = 1 << 20  # bytes of the data of one ring
 WRITTEN, TAKEN, ASLEEP, DATA = 0, 64, 128, 192  # offsets in a ring
 RING = DATA + SIZE
 MESSAGE, SKIP, PING, PONG = range(4)

@@ -130,7 +130,8 @@ def _slots(test, record, output):
     }
 
     def same(name, at, values, absolute):
-        """Slot by slot; of those that only one end said something about there is nothing."""
+        """Compares values slot by slot; rows without any value are left out, since only one end
+        reported those slots."""
         known = {s: r for s, r in rows[name].items() if any(x is not None for x in r)}
         of_python = {int(s): r for s, r in zip(at, values) if not numpy.isnan(r).all()}
         test.assertEqual(set(known), set(of_python))

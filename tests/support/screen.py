@@ -15,13 +15,13 @@ PROGRAMS = ("Xvfb", "xdotool")
 
 
 def missing(*others):
-    """Programs that are not installed."""
+    """The names of the programs that are not installed."""
     return [p for p in (*PROGRAMS, *others) if shutil.which(p) is None]
 
 
 class Screen:
-    """Use with `with`. `environment`: for programs that are to show there; nothing of the user's is
-    touched. `also`: more of it."""
+    """A virtual screen, used in a `with` statement. `environment`: for programs that are to open
+    windows on it; it leaves the user's settings alone. `also`: variables to add to it."""
 
     def __init__(self, size="1680x1050", also=None):
         self.size, self.also = size, also or {}

@@ -18,7 +18,7 @@
 namespace wip::wlan {
 
 inline constexpr std::int64_t ms = 1'000'000, s = 1000 * ms;
-inline constexpr std::size_t size = 1500;
+inline constexpr std::size_t size = 1500;  // bytes of a packet
 
 // Fails as a function of the attempt's number says.
 class scripted final : public attempt_errors {
@@ -65,7 +65,7 @@ public:
     }
 
     wlan_cell cell;
-    std::vector<std::uint64_t> up, down;  // packets delivered, of each station
+    std::vector<std::uint64_t> up, down;  // packets delivered, by station
     std::int64_t now = 0;
     std::int64_t last_due = 0;
 

@@ -25,7 +25,8 @@ class ZmqLine:
         self.socket.send_multipart(parts)
 
     def poll(self, milliseconds):
-        """True when there is a message, of one part; line words are not counted."""
+        """True if a message of one part has arrived; words about the line itself are not
+        counted."""
         while self.came is None and self.socket.poll(milliseconds):
             parts = self.socket.recv_multipart()
             self.came = parts[0] if len(parts) == 1 else None

@@ -17,7 +17,7 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 from openwip_cli.cell import cell as cells
 from openwip_cli.machine import procfs, qemu, system
 
-# in QEMU
+# The attenuator's firmware in QEMU.
 FIRMWARE = (
     pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build")) / "firmware/arm/netduinoplus2.elf"
 )
@@ -86,7 +86,7 @@ class Demo:
             return self.cell.state["launcher"][0]
         if name == "keeper":
             return self.cell.state["keeper"][0]
-        deadline = time.monotonic() + 20  # it may just be starting
+        deadline = time.monotonic() + 20  # the cell may just be starting
         while not (path := self.cell.run / "pids" / name).exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         return int(path.read_text().split()[0])
@@ -106,7 +106,7 @@ class Demo:
         self.process.kill()
         self.process.wait()
         openwip("down", "--name", self.cell.name)
-        self.reader.join(10)  # what the launcher started has its stderr, too
+        self.reader.join(10)  # processes that the launcher started hold its stderr as well
         self.process.stdout.close()
         if not self.reader.is_alive():
             self.process.stderr.close()

@@ -13,8 +13,8 @@ import time
 
 import numpy as np
 
-RATE, CARRIER = 7.68e6, 1.8e9
-SHORT, TIMES = 2000, 300
+RATE, CARRIER = 7.68e6, 1.8e9  # Hz
+SHORT, TIMES = 2000, 300  # samples of a short reception; how many there are
 
 
 # --- UHD's Python API ---

@@ -26,7 +26,7 @@ from zmq_line import ZmqLine
 MACD = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "host/macd/macd"
 FIRST_SLOT = 150
 BINS = 25
-SKIPPED = 77
+SKIPPED = 77  # exit code that CTest counts as skipped
 LINES = os.environ.get("OPENWIP_TEST_LINES", "shm")  # ipc: the same tests over ZeroMQ
 
 
@@ -153,7 +153,7 @@ class World:
     count = 0
 
     def __init__(self, base=(), terminal=(), roles=("base", "terminal"), lines=LINES):
-        """`lines`: of the slot links and the uplink, shm or ipc."""
+        """`lines`: how slot links and uplink are carried, shm or ipc."""
         World.count += 1
         self.tag = f"owm{os.getpid() % 100000}x{World.count}"
         self.lines = lines

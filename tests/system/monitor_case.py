@@ -28,7 +28,7 @@ from demo_support import (
 from openwip_cli.messages import telemetry
 
 BUILD = mw.BUILD
-FIGURES = BUILD / "monitor-figures"  # what the test took
+FIGURES = BUILD / "monitor-figures"  # folder for the pictures that the tests take
 HEAT = (
     "measured_snr",
     "predicted_snr",
@@ -48,7 +48,8 @@ FED = (
     "arq_histogram",
     "delay_distribution",
 )
-RECEIVED = ("channel", "spectrum")  # of samples: not of an emulated cell
+# views of received samples, which an emulated cell does not have
+RECEIVED = ("channel", "spectrum")
 DELAYS = ("packet_delay", "delay_distribution")
 WINDOW_SLOTS = 15000
 
@@ -62,7 +63,7 @@ SENDER = """
 import socket, sys, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 while True:
-    for address in 4 * sys.argv[1:]:      # more than the link carries: each takes what it gets
+    for address in 4 * sys.argv[1:]:      # offers more than the link carries, so that each terminal gets its share
         s.sendto(bytes(1400), (address, 9))
     time.sleep(0.004)
 """
@@ -248,7 +249,8 @@ class MonitorTest(unittest.TestCase):
         logarithmic."""
         total = [float(row["total_ms"]) for row in table]
         found, left, top, right, bottom = mw.box(path)
-        decades = math.ceil(math.log10(max(10, total[-1]))) + 1  # from 0.1 ms
+        # decades of the axis, which begins at 0.1 ms
+        decades = math.ceil(math.log10(max(10, total[-1]))) + 1
         for longer in (75, 50, 25, 10):
             y = round(top + (2 - math.log10(longer)) / 4 * (bottom - top))
             x = left + (math.log10(total[10 * (100 - longer)]) + 1) / decades * (right - left)

@@ -13,8 +13,8 @@ import time
 from demo_support import wait_until
 from openwip_cli.machine import system
 
-ETH_P_ALL = 3
-PACKET_OUTGOING = 4
+ETH_P_ALL = 3  # of linux/if_ether.h
+PACKET_OUTGOING = 4  # of linux/if_packet.h
 
 
 OPENED = []  # sockets of the test that runs
@@ -125,7 +125,7 @@ class Computer:
             "sysctls": {
                 path: sh(
                     "cat", path, inside=HOST, check=False
-                )  # of an interface that has been moved: ""
+                )  # returns "" for an interface that has been moved
                 for name in ("all", "default", "eth0", "lan0", "lan1")
                 for path in (
                     f"/proc/sys/net/ipv4/conf/{name}/forwarding",

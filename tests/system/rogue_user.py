@@ -19,7 +19,7 @@ import select
 import socket
 import sys
 
-NOBODY = 65534
+NOBODY = 65534  # user id
 LIBC = ctypes.CDLL(None)  # os.setns came with Python 3.12
 parser = argparse.ArgumentParser()
 parser.add_argument("name")
@@ -43,9 +43,9 @@ def got(what):
 
 
 def take_the_name_of_shared_memory():
-    """The files that media had until this test was written. They are theirs to give: that somebody
-    may make a file there is no success; that a medium or a radio maps it is, which the test looks
-    at."""
+    """Makes or opens the file under which a medium once shared its memory. Making one is no
+    success, since anybody may; it is one if a medium or a radio then maps it, which the test
+    checks."""
     path = f"/dev/shm/openwip-air-{NAME}"
     for flags in (os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR):
         with contextlib.suppress(OSError):
@@ -69,7 +69,7 @@ def take_the_folder():
     with contextlib.suppress(OSError):
         os.listdir(MEETING)
         got(f"listed {MEETING}")
-    with contextlib.suppress(OSError):  # a process that can read it could hold its locks
+    with contextlib.suppress(OSError):  # a process that can read the file could hold its locks
         os.close(os.open(MEETING, os.O_RDONLY | os.O_DIRECTORY))
         got(f"opened {MEETING}")
 

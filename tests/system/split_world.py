@@ -26,8 +26,8 @@ BUILD = pathlib.Path(environment()["OPENWIP_BUILD"])
 PLACES = Places(pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
 BUILT = (BUILD / split_tcp.PROGRAM).exists()
 SERVER, TERMINAL = cells.ADDRESS["base"], cells.ADDRESS["terminal"]
-LISTED, UNLISTED = 5001, 6001
-BUFFER = 64 << 10
+LISTED, UNLISTED = 5001, 6001  # TCP ports that the proxy splits, and that it does not
+BUFFER = 64 << 10  # bytes
 NOTHING_TO_LINGER_FOR = struct.pack("ii", 1, 0)
 
 
@@ -43,8 +43,8 @@ class World:
         self.folder = tempfile.TemporaryDirectory()
 
     def __enter__(self):
-        there = {s: self.cell.namespace(s) for s in ("base", "controller", "terminal")}
-        for name in there.values():
+        namespaces = {s: self.cell.namespace(s) for s in ("base", "controller", "terminal")}
+        for name in namespaces.values():
             system.make_namespace(name, self.cell.mark)
         split_tcp.SplitCell(self.cell, None, self.scenario).prepare()
         for station, interface, address, other in (
@@ -56,26 +56,28 @@ class World:
                 "add",
                 "wip0",
                 "netns",
-                there[station],
+                namespaces[station],
                 "type",
                 "veth",
                 "peer",
                 "name",
                 interface,
                 "netns",
-                there["controller"],
+                namespaces["controller"],
             )
-            system.ip("-n", there[station], "address", "add", f"{address}/30", "dev", "wip0")
+            system.ip("-n", namespaces[station], "address", "add", f"{address}/30", "dev", "wip0")
             macs = [
                 json.loads(system.ip("-n", n, "-j", "link", "show", i))[0]["address"]
-                for n, i in ((there[station], "wip0"), (there["controller"], interface))
+                for n, i in ((namespaces[station], "wip0"), (namespaces["controller"], interface))
             ]
-            for n, i in ((there[station], "wip0"), (there["controller"], interface)):
+            for n, i in ((namespaces[station], "wip0"), (namespaces["controller"], interface)):
                 system.ip("-n", n, "link", "set", i, "up")
-            system.ip("-n", there["controller"], "route", "add", f"{address}/32", "dev", interface)
+            system.ip(
+                "-n", namespaces["controller"], "route", "add", f"{address}/32", "dev", interface
+            )
             system.ip(
                 "-n",
-                there["controller"],
+                namespaces["controller"],
                 "neigh",
                 "add",
                 address,
@@ -84,7 +86,9 @@ class World:
                 "dev",
                 interface,
             )
-            system.ip("-n", there[station], "neigh", "add", other, "lladdr", macs[1], "dev", "wip0")
+            system.ip(
+                "-n", namespaces[station], "neigh", "add", other, "lladdr", macs[1], "dev", "wip0"
+            )
         self.start()
         return self
 
@@ -156,11 +160,11 @@ class World:
         return split_tcp.report_of(self.control.status())
 
     def wait_for(self, **wanted):
-        def there():
+        def counts_reached():
             c = self.counts()["connections"]
             return all(c[name] == n for name, n in wanted.items())
 
-        if not wait_until(there, 10):
+        if not wait_until(counts_reached, 10):
             raise AssertionError(f"{wanted} expected: {self.counts()}")
 
     def rule_counts(self):

@@ -24,9 +24,9 @@ MISSING = [
 
 @unittest.skipIf(MISSING, "; ".join(MISSING))
 class Statements(unittest.TestCase):
-    NAMES = ["chapter6"]  # of experiments, or a set of them
+    NAMES = ["chapter6"]  # names of experiments, or of a set of them
     IS = ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2"]
-    # a variable: a folder that stays; the same command goes on there
+    # Environment variable: a folder that is kept, so that the same command continues there.
     KEEP = "OPENWIP_CHAPTER6"
     NOT_SEEN: set[str] = set()  # statements that do not hold at this size
     NOT_MEASURED: set[str] = set()

@@ -10,7 +10,7 @@ import zmq
 from openwip_cli.messages import link_frames, telemetry
 
 TOPICS = ("status", "slot", "receiver", "frames", "ip", "event")
-GOOD, BAD = 1, 2
+GOOD, BAD = 1, 2  # outcomes of a frame (telemetry.proto)
 
 
 def stalled_reader(endpoint):

@@ -274,7 +274,7 @@ class Playback(InQemu):
         steps = [
             {"steps": pb.Steps(first=k, levels=bytes(22), last=k == 88)} for k in range(0, 110, 22)
         ]
-        for _ in range(20):  # on a busy machine it may still be too early
+        for _ in range(20):  # on a busy machine the first tries may be too early
             self.device.command("ABOR;*WAI;:INP:ATT:ALL 0")
             reply = self.at_once(
                 {"open": pb.Open(channels=1, period_ticks=1, trigger=pb.BUS)},
@@ -287,7 +287,7 @@ class Playback(InQemu):
             self.fail(f"silent before all was said, 20 times: {reply}")
         last_word = reply.status
         maximum = [qemu_trace.Latch(c, 127) for c in range(8)]
-        # a question would break the silence
+        # A query would end the silence.
         self.until("maximum attenuation", lambda: time.sleep(0.05) or self.words()[-8:] == maximum)
         status = self.device.status()
         self.assertEqual(set(status.levels), {127})
@@ -397,8 +397,8 @@ class CommandLine(InQemu):
         )
 
     def play_trace(self):
-        """The levels for six slots, 1500 a second: four steps of 1 ms, of slots 0, 1, 3, 4; what
-        channel 1 gets in them and is held."""
+        """Plays a trace of six slots, 1500 a second, in four steps of 1 ms, which take slots 0, 1,
+        3 and 4. Returns the words that channel 1 gets in these steps and then holds."""
         with h5py.File(self.folder / "t.h5", "w") as f:
             f.attrs.update(
                 {
@@ -450,7 +450,7 @@ class CommandLine(InQemu):
         self.assertIn("100 steps", done.stdout)
 
     def test_answers_that_came_late_are_not_taken_for_others(self):
-        self.device.line.send(b"*IDN?\n" * 20)  # as a client does that gives up too early
+        self.device.line.send(b"*IDN?\n" * 20)  # a client that gives up too early does this
         self.assertTrue(self.device.find().startswith("OpenWIP"))
         self.assertEqual(self.device.ask("SYST:VERS?"), "1999.0")
 
@@ -460,7 +460,7 @@ class CommandLine(InQemu):
         self.assertIn("20 3.5 20", done.stdout)
         for position in (1, 2, 3, 4):
             self.device.command(f"ROUT:SWIT {position}")
-            code = position - 1  # in binary on two pins
+            code = position - 1  # code of the position, in binary on two pins
             self.until("the switch", lambda: self.pins()[-1] == qemu_trace.Pins(code, 3 & ~code))
         self.device.command("ROUT:SWIT 2")
         table = self.folder / "table.csv"

@@ -171,7 +171,7 @@ class Blamed(unittest.TestCase):
         time.sleep(1.5)
         os.kill(run.pid("emulator"), signal.SIGCONT)
 
-        def output():  # by the screen, which breaks its lines
+        def output():  # the text on the screen, which wraps its lines
             return re.sub(r"\n {10}", "", openwip("top", "--name", run.cell.name, "--once").stdout)
 
         self.assertTrue(
@@ -211,7 +211,7 @@ class Blamed(unittest.TestCase):
         def wreck(supervisor_is, again, words):
             run = self.kept()
             supervisor = run.pid("keeper")
-            os.kill(supervisor, signal.SIGSTOP)  # it would clean up
+            os.kill(supervisor, signal.SIGSTOP)  # a running supervisor would clean up
             shutil.rmtree(run.cell.run)
             os.kill(supervisor, supervisor_is)
             self.assertIn(run.cell.namespace("base"), self.left(run))
@@ -230,7 +230,7 @@ class Blamed(unittest.TestCase):
             (signal.SIGSTOP, ("down",), r"removed what was left of cell.*supervisor \d+"),
             (signal.SIGKILL, ("emulate", "--duration", "1"), "removing what an earlier run left"),
         )
-        # of every cell: alone
+        # The load of each cell when it runs alone.
         wreck(signal.SIGKILL, ("down", "--all"), "removed what was left of cell")
 
     def test_a_namespace_of_the_same_name_that_somebody_else_made_stays(self):

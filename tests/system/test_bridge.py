@@ -206,14 +206,14 @@ class Live(unittest.TestCase):
             wait_until(lambda: self.counts(self.tell(process, "status"))["samples"] > 10, 10)
         )
         emulator = int(subprocess.check_output(["pgrep", "-P", str(process.pid)], text=True))
-        # the link stands still: what is on its way comes so much later
+        # the link is stopped: packets on their way arrive that much later
         os.kill(emulator, signal.SIGSTOP)
         time.sleep(0.4)
         os.kill(emulator, signal.SIGCONT)
         self.assertTrue(
             wait_until(lambda: self.counts(self.tell(process, "status"))["held"] > 0, 10)
         )
-        process.send_signal(signal.SIGTERM)  # as Ctrl-C
+        process.send_signal(signal.SIGTERM)  # ends it like Ctrl-C
         last = process.stdout.readline()
         self.assertTrue(self.counts(last)["spikes"] > 0 and self.counts(last)["held"] > 0, last)
         self.assertRegex(last, r"; last: pdelay -?[\d.]+, threshold -?[\d.]+, D [\d.]+ ms$")

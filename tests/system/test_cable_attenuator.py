@@ -85,7 +85,7 @@ class InARun(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.folder.chmod(0o755)  # a table is read as the account
+        self.folder.chmod(0o755)  # the table is read under the account
         self.machine = attenuator_in_qemu(self, self.folder)
 
     def table(self, steps):
@@ -144,7 +144,7 @@ class InARun(unittest.TestCase):
             wait_until(lambda: asked.status(3).state == "armed", 10),
             "it waits for the measured time",
         )
-        self.assertEqual(asked.status(3).levels_db, [10])  # of the first step
+        self.assertEqual(asked.status(3).levels_db, [10])  # level of the first step
         run.wait_for("TCP download")
         if asked.status(3).state == "playing":
             self.assertIn(

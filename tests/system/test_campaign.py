@@ -321,7 +321,7 @@ class KilledWorkers(unittest.TestCase):
             before = now
         self.assertLess(set(codes), {0, 1, 2, 3, 75})
         self.fate({})
-        # a worker that the file system made fail may look as if it had failed of itself
+        # A worker whose file system failed may look as if it had failed by itself.
         code, _, _ = self.campaign("--retry-failed")
         self.assertEqual((code, sorted(self.results())), (0, sorted(self.keys)))
         after = self.results()
@@ -358,9 +358,9 @@ class Snakemake(unittest.TestCase):
             "print(scheduler._open_jobs._value)"
         )
         python = (BUILD / elsewhere.SNAKEMAKE).with_name("python3")
-        there = {"PYTHONPATH": str(TOP / "host" / "campaign"), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {"PYTHONPATH": str(TOP / "host" / "campaign"), "PYTHONDONTWRITEBYTECODE": "1"}
         self.assertEqual(
-            subprocess.check_output([python, "-c", asked], env=there, text=True), "1\n"
+            subprocess.check_output([python, "-c", asked], env=environment, text=True), "1\n"
         )
 
 

@@ -283,7 +283,7 @@ class Traces(TraceCase):
                     self.assertLess(time.monotonic(), deadline)
                     time.sleep(0.02)
                 program = pathlib.Path(f"/proc/{children.read_text().split()[-1]}/stat")
-                # it writes
+                # The program writes the file.
                 while not any(
                     "(deleted)" in os.readlink(fd) for fd in program.with_name("fd").iterdir()
                 ):
@@ -331,7 +331,8 @@ class Recordings(unittest.TestCase):
         rows, gaps = self.recording(measured).rows("hold")
         self.assertEqual(gaps, 2)
         self.assertEqual(rows[:, 0].tolist(), [13, 14, 14, 14, *range(17, 23)])
-        self.assertEqual(rows[5:7, 25].tolist(), [14, 14])  # what was known three slots before
+        # the value that was known three slots before
+        self.assertEqual(rows[5:7, 25].tolist(), [14, 14])
 
 
 if __name__ == "__main__":

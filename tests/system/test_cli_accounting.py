@@ -334,7 +334,7 @@ class Verdict(unittest.TestCase):
         self.assertIn("may have been held back: it used 91% of its core", evaluated(16, 0.91)[0])
         self.assertTrue(evaluated(16, 0.90)[0].startswith("late: "))
         self.assertIn("real-time throttling: ", evaluated(0, 0.5, held, lock=Lock(1))[0])
-        # it excuses nothing, and is no fault by itself
+        # It excuses nothing, and is no failure by itself.
         self.assertEqual(evaluated(15, 0.97, held), [])
 
     def test_a_faded_signal_that_is_clipped_is_another_channel(self):

@@ -68,7 +68,7 @@ class Options(unittest.TestCase):
                 self.assertNotIn("\n", str(caught.exception))
             with self.assertRaisesRegex(BadInput, f"{flag} /: cannot be read: Is a directory"):
                 options.parse_emulate([flag, "/"])
-            # longer than a name may be
+            # A name that is too long.
             with self.assertRaisesRegex(BadInput, f"{flag} is '1,1,"):
                 options.parse_emulate([flag, "1," * 200])
             with self.assertRaisesRegex(BadInput, f"{flag} is 'no/such/file'; valid: up to 2000"):
@@ -216,7 +216,7 @@ class Options(unittest.TestCase):
         options.parse_emulate(
             ["--config", self.file("channel: {bins_db: [3]}"), "--speed-kmh", "3"]
         )
-        # it fades by itself
+        # The channel fades by itself, without a speed.
         options.parse_emulate(["--link", "wlan", "--channel", "static", "--speed-kmh", "3"])
 
     def test_the_generator_has_no_cell_that_files_and_cores_could_be_of(self):
@@ -502,7 +502,7 @@ class Options(unittest.TestCase):
             emulate,
         )
         self.assertNotIn("a name, or a file", emulate + output("demo"))
-        # as the page has them
+        # In the form that the page shows.
         self.assertEqual(
             [
                 emulate.count(f" {room}: --")

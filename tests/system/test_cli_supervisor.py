@@ -151,7 +151,7 @@ class Supervisor(unittest.TestCase):
     def test_launcher_and_supervisor_killed_together_is_cleaned_up_by_down(self):
         self.launch()
         self.remember()
-        self.launcher.send_signal(signal.SIGSTOP)  # so that it cannot clean up in between
+        self.launcher.send_signal(signal.SIGSTOP)  # so that the launcher cannot clean up in between
         os.kill(self.cell.state["keeper"][0], signal.SIGKILL)
         self.launcher.kill()
         self.launcher.wait()

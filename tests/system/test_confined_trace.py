@@ -181,7 +181,7 @@ class ConfinedTrace(unittest.TestCase):
             for key in ("snr_db", "predicted_snr_db"):
                 attributes = dict(f[key].attrs)
                 del f[key]
-                if key == "snr_db" or predicted:  # no chunk is ever written
+                if key == "snr_db" or predicted:  # a data set without any written chunk
                     f.create_dataset(
                         key, (slots, 25), "f4", fillvalue=20, chunks=(1500, 25)
                     ).attrs.update(attributes)

@@ -16,7 +16,7 @@ import unittest
 from macd_world import World, need_root
 from openwip_cli.runs import emulate
 
-UDPLITE = 136
+UDPLITE = 136  # IANA's protocol number
 COUNT, SIZE, HEAD = 400, 1000, 12  # datagrams, bytes of each, of which checked by UDP-Lite
 TCP_BYTES = 300_000
 
@@ -77,7 +77,7 @@ PROGRAM = textwrap.dedent("""
                     got["odd"] += lite and data != END
                     s.settimeout(0.5 if data == END else 3)
                     continue
-                s.settimeout(3)      # where no end is heard
+                s.settimeout(3)      # seconds, if the end of the stream does not arrive
                 number = int.from_bytes(data[:4], "big")
                 sent = datagram(number)
                 if data[:HEAD] != sent[:HEAD] or number >= COUNT or len(data) != SIZE:

@@ -112,12 +112,12 @@ class Killed(unittest.TestCase):
     def channel_is_in_the_transmitter(self, demo):
         """The block's, which changes at once; the medium is nothing but a cable."""
 
-        def heard():
+        def snr_db():
             return (
                 control.Control(demo.cell.endpoint("terminal.control")).status(5).radio.mean_snr_db
             )
 
-        self.assertGreater(heard(), 21)
+        self.assertGreater(snr_db(), 21)
         block = control.Control(demo.cell.endpoint(TRANSMITTER))
         found = fading.transmitter_of(
             control.Control(demo.cell.endpoint("air.control")).status(5),
@@ -127,7 +127,7 @@ class Killed(unittest.TestCase):
         self.assertEqual((found["bursts"], found["wrong"], found["not_judged"]), (8, [], ""), found)
         self.assertLess(found["residual_db"], -25)
         block.configure({"channel": {"snr_db": 15}}, 5)
-        self.assertTrue(wait_until(lambda: heard() < 20, 10), heard())
+        self.assertTrue(wait_until(lambda: snr_db() < 20, 10), snr_db())
         block = block.status(5)
         self.assertIn("snr_db: 15", block.effective_yaml)
         paths = yaml.safe_load((demo.cell.run / "air.yaml").read_text())["paths"]

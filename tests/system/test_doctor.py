@@ -11,7 +11,7 @@ import unittest
 
 from demo_support import TOP, environment, openwip
 
-# Still root, who may read this tree, with nothing of what makes root one.
+# The user is still root, who may read this tree, but has no capabilities.
 WITHOUT_RIGHTS = ("setpriv", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
 NO_LIMITS = ("prlimit", "--rtprio=0", "--memlock=65536")
 

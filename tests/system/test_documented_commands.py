@@ -19,7 +19,7 @@ from demo_support import TOP, built, environment
 sys.path.insert(0, str(TOP / "tests/support"))
 import documented
 
-LIMIT_S = 900  # of a page
+LIMIT_S = 900  # seconds that the commands of a page may take
 ASKED = [name for name in os.environ.get("OPENWIP_DOCUMENTED", "").split(",") if name]
 PAGES = [
     page

@@ -45,15 +45,15 @@ class Experiment(unittest.TestCase):
             if re.search(rf" {finished}/4 ", line):
                 break
 
-        def mine():
+        def started_cells():
             return [
                 cells.Cell(d.name)
                 for d in cells.RUN_ROOT.glob("x[0-9]*")
                 if (d / "pids" / "emulator").exists()
             ]
 
-        self.assertTrue(wait_until(mine, 20))
-        return p, mine()
+        self.assertTrue(wait_until(started_cells, 20))
+        return p, started_cells()
 
     def test_tcp_voip_and_file_transfers_with_what_each_measures(self):
         self.file.write_text(SMALL)

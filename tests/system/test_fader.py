@@ -31,7 +31,7 @@ FADER = BUILD / "host/cabled/wip_fader"
 NODES = "{base: {}, fader-base: {}, fader-terminal: {}, terminal: {}}"
 CABLES = "[{from: base, to: fader-base}, {from: fader-terminal, to: terminal}]"
 AIR = "clock: lockstep, speed: 0, wait_for: {transmitters: 2, receivers: 2}"
-DELAY = 12345
+DELAY = 12345  # samples
 
 
 def station(what, args, *numbers):
@@ -111,7 +111,7 @@ class Cabled(unittest.TestCase):
             self.assertEqual(
                 (sounded.not_judged, getattr(sounded, "from"), sounded.to), ("", "base", "terminal")
             )
-            self.assertLess(sounded.residual_db, -60)  # no noise, no fading
+            self.assertLess(sounded.residual_db, -60)  # there is neither noise nor fading
             self.assertEqual(
                 [(list(p.tap_delay_us), list(p.tap_gain_db)) for p in status.fader_paths],
                 [([0.0], [0.0])],
@@ -327,7 +327,7 @@ class OnItsOwnCable(unittest.TestCase):
             folder = pathlib.Path(fader.folder.name)
             out = folder / "calibration.json"
             done = openwip("fader", "calibrate", str(fader.file), "--out", str(out))
-            # of the image, and of nothing else
+            # The power of the image alone.
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
             self.assertEqual(
                 [
@@ -340,7 +340,7 @@ class OnItsOwnCable(unittest.TestCase):
             found = json.loads(out.read_text())
             self.assertIn("fader-base", found["devices"]["base"]["radio"])
             printed = {node: d["found"]["serial"] for node, d in found["devices"].items()}
-            # as the device says it
+            # The value that the device reports.
             self.assertEqual(printed, {n: f"{air.name}.fader-{n}" for n in ("base", "terminal")})
             self.assertRegex(found["date"], r"^20\d\d-\d\d-\d\dT[\d:]+Z$")
             (path,) = found["paths"]
@@ -398,7 +398,7 @@ class OnItsOwnCable(unittest.TestCase):
         began = [r.captures[0]["core:global_index"] for r in sides]
         self.assertEqual(began[1] - began[0], DELAY)
         heard, sent = (numpy.fromfile(r.data_path, numpy.complex64) for r in sides)
-        # after the sounding
+        # The time after the sounding.
         self.assertTrue((heard[20000:] == sent[20000:]).all() and heard[20000:].any())
         self.assertEqual(openwip("iq", "info", str(sides[0].meta_path)).returncode, 0)
         self.assertIn(
@@ -443,7 +443,7 @@ class Cell(unittest.TestCase):
         )
         self.assertEqual(len(status.nodes), 4)
         of_fader = control.Control(run.cell.endpoint("fader.control")).status(5)
-        # it counts what its clipping is a share of
+        # It also reports the total of which clipped samples are a share.
         self.assertTrue(0 < of_fader.slots <= status.slots + 1500, (of_fader.slots, status.slots))
         (sounded,) = status.soundings
         self.assertLess(sounded.residual_db, sounded.limit_db)
@@ -458,13 +458,13 @@ class Cell(unittest.TestCase):
             done.stderr,
         )
 
-        def heard():
+        def signal_received():
             return (
                 control.Control(run.cell.endpoint("terminal.control")).status(5).radio.mean_snr_db
                 > 19
             )
 
-        self.assertTrue(wait_until(heard, 10))
+        self.assertTrue(wait_until(signal_received, 10))
         if mw.PROGRAM.exists() and not screens.missing():
             self.see_it(name)
         run.kill("fader")
@@ -568,7 +568,7 @@ class Cell(unittest.TestCase):
             with open(pictures / "fader.csv", newline="") as f:
                 rows = list(csv.DictReader(f))
         taps = [float(row["tap_delay_us"]) for row in rows if row["tap_delay_us"]]
-        self.assertEqual(len(taps), 7)  # of epa
+        self.assertEqual(len(taps), 7)  # the paths of channel epa
         self.assertAlmostEqual(taps[-1] - taps[0], 0.41, places=3)
         levels = [row for row in rows if row["input_dbfs"]]
         self.assertTrue(all(row["lost_samples"] == "0" for row in levels))

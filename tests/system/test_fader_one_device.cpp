@@ -19,8 +19,8 @@ using namespace wip;
 using namespace wip::test;
 using mix::tick;
 
-constexpr tick delay = 10240;
-constexpr std::size_t n = 150'000;
+constexpr tick delay = 10240;       // samples
+constexpr std::size_t n = 150'000;  // samples
 
 std::string configuration(const std::string& arguments) {
     return "air: {name: fader, seed: 3, priority: 0}\n"
@@ -92,7 +92,7 @@ private:
     pid_t pid_ = 0;
 };
 
-std::size_t apart(const samples& x, const samples& y) {
+std::size_t nof_different(const samples& x, const samples& y) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < n; ++i) count += x[i] != y[i];
     return count;
@@ -141,11 +141,11 @@ TEST(FaderOneDevice, both_ways_every_bit_is_the_mixers_also_when_it_is_begun_aga
         ASSERT_EQ(from_base->send(down.data(), n, m, 20), n);
         ASSERT_EQ(sent.get(), n);
         samples at_terminal(n), at_base(n);
-        uhd::rx_metadata_t heard;
-        ASSERT_EQ(to_terminal->recv(at_terminal.data(), n, heard, 60), n);
-        ASSERT_EQ(to_base->recv(at_base.data(), n, heard, 60), n);
-        EXPECT_EQ(apart(at_terminal, mixed(config.setup.mix, 1, begin, down, up)), 0u);
-        EXPECT_EQ(apart(at_base, mixed(config.setup.mix, 0, begin, down, up)), 0u);
+        uhd::rx_metadata_t metadata;
+        ASSERT_EQ(to_terminal->recv(at_terminal.data(), n, metadata, 60), n);
+        ASSERT_EQ(to_base->recv(at_base.data(), n, metadata, 60), n);
+        EXPECT_EQ(nof_different(at_terminal, mixed(config.setup.mix, 1, begin, down, up)), 0u);
+        EXPECT_EQ(nof_different(at_base, mixed(config.setup.mix, 0, begin, down, up)), 0u);
         EXPECT_GT(std::abs(at_base[1000]), 0);
         EXPECT_EQ(fader.end(), 0);  // nothing was lost
     }

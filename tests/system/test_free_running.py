@@ -23,7 +23,7 @@ from openwip_cli.messages import control
 CELL = f"f{os.getpid() % 100000}"
 STOP_S = 0.05
 LOST_BY_A_STOP = 150  # slots: fewer than twice its length
-FAULTS_OVER_S, FEW_FAULTS = 3, 45  # one in a hundred slots
+FAULTS_OVER_S, FEW_FAULTS = 3, 45  # late slots, one in a hundred of the slots of these seconds
 KEEPS_LOCK_S = 0.06  # 100 slots without pilots cost no lock
 FREE = (
     "--clock",
@@ -67,7 +67,7 @@ class FreeRunning(unittest.TestCase):
         )
 
     def stop(self, run, name):
-        """(seconds that it stood still, slots that came to nothing from then until a second
+        """(seconds that it was stopped, slots that came to nothing from then until a second
         later). What waits meanwhile is in memory that the processes have used before."""
         pid = run.pid(name)
         before = self.lost()
@@ -136,7 +136,7 @@ class FreeRunning(unittest.TestCase):
             f"(seconds stopped, slots lost): {lost}; standstills {stood['together_ms']} ms",
             file=sys.stderr,
         )
-        # what it does not tell in time counts, too
+        # Reports that do not arrive in time count, too.
         self.assertGreater(lost["terminal.macd"][1], 0)
         for name, (stopped, slots) in lost.items():
             self.assertLess(

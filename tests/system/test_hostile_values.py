@@ -204,7 +204,7 @@ class CommandLines(unittest.TestCase):
         }
         options = ("--seconds", "--count", "--snap", "--start-ns", "--speed", "--terminals")
         for value, done in self.every_value(command, options):
-            self.assertEqual(done.returncode, 2)  # nobody answers there
+            self.assertEqual(done.returncode, 2)  # no process answers at that endpoint
             if value not in good:
                 self.assertNotIn("no cell answers", done.stderr)
 

@@ -17,7 +17,7 @@ from scipy import signal as dsp
 from demo_support import GENTLE, built, environment, openwip
 
 CELL = "iqtest"
-RATE = 10_000_000
+RATE = 10_000_000  # samples per second
 VALIDATOR = pathlib.Path(environment()["OPENWIP_BUILD"], "sigmf", "bin", "sigmf_validate")
 
 
@@ -92,7 +92,7 @@ class Iq(unittest.TestCase):
         self.assert_valid(imported)
         ours, theirs = self.frames(live), self.frames(imported)
         self.assertGreater(len(ours), 1000)
-        first = min(slot for slot, _ in ours) + 1  # to find the cell may take a slot more
+        first = min(slot for slot, _ in ours) + 1  # finding the cell may take one slot more
         self.assertEqual([k for k in ours if k[0] >= first and theirs.get(k) != ours[k]], [])
         self.assertTrue(self.replayed(imported)["whole"])
         for rate in ("0", "nan", "-10e6", "5e6", "1e12"):

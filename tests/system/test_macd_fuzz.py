@@ -49,9 +49,9 @@ class Garbage:
 def send_garbage(socket_, garbage, message, means_end=lambda data: False):
     for _ in range(3):
         data = garbage.damaged(message)
-        if means_end(data):  # a true request to end, made by chance
+        if means_end(data):  # a valid request to end, made by chance
             continue
-        if garbage.random.random() < 0.1:  # what is no message of the line
+        if garbage.random.random() < 0.1:  # something that is no message of the link
             if isinstance(socket_, RingLine):
                 socket_.send(message, kind=7)
             else:
@@ -174,7 +174,7 @@ def base_station_survives(lines):
         assert status.slot >= FIRST_SLOT + SLOTS - 1
         check_direction("downlink", status.downlink)
         check_direction("uplink", status.uplink)
-        # beside the effective configuration
+        # All of the status except the effective configuration.
         output = [line for line in w.output("base").splitlines() if line.startswith("macd: ")]
         assert 5 < len(output) < 30, f"garbage floods the log: {len(output)} lines"
         for s in kept:

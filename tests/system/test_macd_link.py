@@ -341,7 +341,7 @@ def test_records_of_the_last_slots_go_out_with_the_next_answer_when_no_slot_come
 def test_silence_ends_with_the_name_of_the_silent_one():
     with World(["peer_timeout_s=0.5"], ["peer_timeout_s=0.5"]) as w:
         pipe = w.start_pipe()
-        pipe.rate = 0.0001  # it sleeps, connected
+        pipe.rate = 0.0001  # the flowgraph stays connected, but sends hardly anything
         assert w.wait_exit("base") == 3 and w.wait_exit("terminal") == 3
         reported = w.output("base") + w.output("terminal")
         assert "flowgraph is silent for 0.5 s" in reported, reported

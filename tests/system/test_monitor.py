@@ -79,7 +79,7 @@ class OnADemo(MonitorTest):
         pictures = w.pictures()
         self.assert_lists(bare, pictures)
         self.assert_pictures(pictures, (*FED, *RECEIVED))
-        # one terminal has all
+        # With a single terminal, it has all bins.
         self.assert_empty_views_would_be_seen(pictures, (*set(FED) - {"allocation"}, *RECEIVED))
         # At this load most of a delay is that of the queue.
         self.keep(pictures, {p.stem for p in pictures.glob("*.png")} - {"allocation", *DELAYS})
@@ -139,7 +139,7 @@ class OnAnEmulatedCell(MonitorTest):
         self.assertEqual(w.words()["control_status"], "channel.prediction_nmse = 0.1: taken")
 
         # The map of the modulation has that colour and, in the newest slots, no other.
-        w.key("ctrl+1", "plus", "plus", "plus", "plus")  # a window of the last moments
+        w.key("ctrl+1", "plus", "plus", "plus", "plus")  # shortens the window to the last moments
         w.wait_for(lambda w: w["views"]["modulation"]["lines"] > 5, "slots in the shorter window")
         pictures = w.pictures()
         newest = [
@@ -372,7 +372,7 @@ class AnAttenuator(MonitorTest):
         levels = (5, 12.5, 20, 27.5)
         table = self.folder / "table.csv"
         table.write_text("2\n" + "".join(f"{levels[k % 4]}\n" for k in range(1200)))
-        self.folder.chmod(0o755)  # a table is read as the account
+        self.folder.chmod(0o755)  # the table is read under the account
         machine = attenuator_in_qemu(self, self.folder)
         name = f"mon{os.getpid() % 100000}a"
         cell = self.cell(

@@ -28,7 +28,8 @@ CELL = f"e{os.getpid() % 100000}"
 
 
 def scratch_tree(top):
-    """Command and table with the entry; of the build all but two programs."""
+    """A tree with the launcher, a table that has the new entry, and a build of which all but two
+    programs are links."""
     shutil.copytree(
         TOP / "host/cli", top / "host/cli", ignore=shutil.ignore_patterns("__pycache__")
     )

@@ -24,7 +24,7 @@ NEEDED = ("nbclient", "nbformat", "ipykernel", "pandas", "matplotlib")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 KERNEL = (PLACES.build / virtual.KERNEL).exists()
 ASKED = [name for name in os.environ.get("OPENWIP_NOTEBOOKS", "").split(",") if name]
-LIMIT_S = 120  # of a processor: how long that takes says how busy the computer is
+LIMIT_S = 120  # seconds of processor time; wall-clock time would depend on the load
 
 
 def processor_s():

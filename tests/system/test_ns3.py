@@ -121,7 +121,7 @@ class Refusals(unittest.TestCase):
             "tahoe",
         )
 
-    # which is said first
+    # The error about it comes first.
     @unittest.skipUnless(
         (BUILD / ns3.PROGRAM).exists(), f"no ns-3 in {BUILD}: ./openwip setup --ns3"
     )
@@ -296,7 +296,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(report["verdict"]["reasons"], [])
         sender = next(e for e in report["flows"] if e["end"] == "sender")
         self.assertGreater(sender["fast_retransmits"] + sender["timeouts"], 0)
-        self.assertGreater(sender["rtt_ms"]["min"], 20)  # not of its ticks
+        # the round trip is measured, not counted in ticks
+        self.assertGreater(sender["rtt_ms"]["min"], 20)
 
     def test_files_one_after_the_other_take_what_the_text_says_and_a_loss_its_time(self):
         def sessions(**settings):
@@ -363,7 +364,7 @@ class Runs(unittest.TestCase):
         )
         self.assertEqual([[s["bytes"] for s in of] for of in (sent, got)], [sizes, sizes])
         self.assertEqual([len(g["arrived"]) for g in got], [50] * 40)
-        # some were lost
+        # Some packets were lost.
         self.assertFalse(all(g["closed"] < later["began"] for g, later in zip(got, sent[1:])))
 
     def test_a_disk_that_holds_not_all_that_the_program_writes_ends_it(self):
@@ -558,7 +559,7 @@ class Runs(unittest.TestCase):
             (long["mss"], long["checksum_errors"], old["congestion_control"]), (8948, 0, "tahoe")
         )
         self.assertLess(long["seconds"], 5)
-        self.assertTrue(late["unfinished"])  # it ends 20 s later, while the line runs empty
+        self.assertTrue(late["unfinished"])  # it ends 20 s later, when the line has drained
         self.assertNotIn("kbyte_s", late)
 
     def test_the_program_itself_refuses_a_relay(self):

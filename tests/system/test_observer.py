@@ -130,7 +130,7 @@ class Observer(unittest.TestCase):
     def connect(self, port, version=0, size=200000, wait=True):
         """Base station to terminal; both programs, when all bytes have arrived."""
         address = ADDRESSES["terminal"][version]
-        there = self.keep(
+        kept = self.keep(
             inside(
                 NAMESPACES["terminal"],
                 sys.executable,
@@ -142,7 +142,7 @@ class Observer(unittest.TestCase):
                 str(size),
             )
         )
-        self.assertEqual(there.stdout.readline(), "up\n")
+        self.assertEqual(kept.stdout.readline(), "up\n")
         here = self.keep(
             inside(
                 NAMESPACES["base"],
@@ -157,10 +157,8 @@ class Observer(unittest.TestCase):
         )
         self.assertEqual(here.stdout.readline(), "up\n")
         if wait:
-            self.assertEqual(
-                (here.stdout.readline(), there.stdout.readline()), ("done\n", "done\n")
-            )
-        return here, there
+            self.assertEqual((here.stdout.readline(), kept.stdout.readline()), ("done\n", "done\n"))
+        return here, kept
 
     def start(self, *settings, stations=None):
         stations = stations or ",".join(f"{s}={n}" for s, n in NAMESPACES.items())
@@ -295,7 +293,7 @@ class Observer(unittest.TestCase):
             self.connect(port, size=1000)
         self.start("tcp.flows=2")
         left_out = self.read_until(self.reader("tcp"), lambda t: t.tcp.left_out)
-        # one at each station, and what other tests left closing
+        # One connection at each station, and those that other tests left closing.
         self.assertGreaterEqual(left_out, 2)
 
     def test_a_topic_that_nobody_reads_is_not_made(self):
@@ -442,9 +440,9 @@ class Observer(unittest.TestCase):
         time.sleep(1)  # the observer looks at its subscriptions ten times a second
         for port in (6011, 6012, 6013):
             self.connect(port, size=1000)
-        again = self.reader("tcp")
-        seen = self.read_until(again, lambda t: t.tcp.left_out >= 4 and t.sequence)
-        self.read_until(again, lambda t: t.sequence > seen + 20)
+        second_reader = self.reader("tcp")
+        seen = self.read_until(second_reader, lambda t: t.tcp.left_out >= 4 and t.sequence)
+        self.read_until(second_reader, lambda t: t.sequence > seen + 20)
         self.assertEqual([m.telemetry.event.reason for m in events.poll(0.2)], [])
         self.connect(6014, size=1000)
         event = self.read_until(events, lambda t: t.HasField("event") and t.event)

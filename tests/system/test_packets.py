@@ -13,7 +13,7 @@ from demo_support import GENTLE, TOP, built, cells, environment, openwip
 from openwip_cli.figures import meaning
 from openwip_cli.messages import link_frames, telemetry
 
-NANOSECONDS = 10_000  # what has to agree
+NANOSECONDS = 10_000  # ns by which the two sums may differ
 PACKETS = 60
 PROBE_ID, FIRST_ID = 0x3001, 0x4001
 
@@ -127,7 +127,7 @@ class Followed:
             self.assertEqual(
                 (r.protocol, r.source_port, r.destination_port, r.dropped), (17, 4000, 9, "")
             )
-            if self.wired_ns == 0:  # before the wired network nobody knows the number
+            if self.wired_ns == 0:  # a packet has no number before the wired network
                 self.assertTrue(came.HasField("number"))
                 self.assertEqual(came.number, r.number)
             self.assertEqual(len(frames[r.number]), r.frames)
@@ -153,7 +153,7 @@ class Followed:
             env=environment(),
         )
         senders = []
-        # until it has subscribed, and read enough
+        # Waits until it has subscribed and read enough.
         while command.poll() is None and len(senders) < 20:
             senders.append(send(self.cell, FIRST_ID + 1000, 40, 0.005))
             senders[-1].wait()

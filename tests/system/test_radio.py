@@ -178,7 +178,7 @@ class Radio(unittest.TestCase):
 
     def check_leads(self, loop, name):
         """With leads below the latency no packet arrives in time, with those above its spread
-        nearly all do: the machine may stand still meanwhile."""
+        nearly all do: the machine may stall meanwhile."""
         shortest, longest = (
             PRODUCTS[name]["latency_us"],
             PRODUCTS[name]["latency_us"] + PRODUCTS[name]["spread_us"],
@@ -223,7 +223,8 @@ class Radio(unittest.TestCase):
                 f" {one['retransmission_delay_ms']:g}",
                 done.stdout,
             )
-        self.assertIn("not shown for one in 10,000", done.stdout)  # in a second
+        # a second has too few slots for that
+        self.assertIn("not shown for one in 10,000", done.stdout)
 
     def test_the_loop_of_an_x310_is_shorter_and_needs_no_path(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -241,7 +242,7 @@ class Radio(unittest.TestCase):
             )
             loop = json.loads(file.read_text())["loop"]
         self.check_leads(loop, "x310")
-        self.assertIsNone(loop["path_delay_us"])  # no cable
+        self.assertIsNone(loop["path_delay_us"])  # there is no cable
 
     def test_what_the_radio_refuses_is_one_line_and_exit_code_2(self):
         for arguments, says in (

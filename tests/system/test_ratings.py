@@ -29,7 +29,7 @@ def fetch(port, path):
 @unittest.skipUnless(PRIVILEGED, "needs root and /dev/net/tun")
 class OverALink(unittest.TestCase):
     def seen(self, case, *paths):
-        """(Seen, seconds) of a run in which these paths are asked for one after the other."""
+        """(Seen, seconds) of a run in which these paths are requested one after the other."""
         took = []
 
         def during(connect, pause, _handover):

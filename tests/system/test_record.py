@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs that are recorded: what the record says is what the report says; readers that stand still
+"""Runs that are recorded: what the record says is what the report says; readers that stall
 harm nobody."""
 
 import json
@@ -26,7 +26,7 @@ from openwip_cli.cell import cell as cells
 from openwip_cli.messages import telemetry
 reader = telemetry.Reader(telemetry.endpoints_of(cells.Cell(sys.argv[1])))
 print("subscribed", flush=True)
-time.sleep(1000)       # and never reads
+time.sleep(1000)       # it never reads
 """
 
 
@@ -83,7 +83,7 @@ class Recorded(unittest.TestCase):
         self.assertGreater(len(self.record.table("slot", "terminal")), 50)
 
     def expect_same_in_the_monitor(self):
-        if same_meaning.PROGRAM.exists():  # is part of this build
+        if same_meaning.PROGRAM.exists():  # the program may not be part of this build
             reported = same_meaning.expect(self, self.path)
             self.assertEqual(reported["counts"][0], self.report["record"]["messages"])
             self.assertGreater(len(reported["prediction_error"]), 50)
@@ -155,7 +155,7 @@ class Recorded(unittest.TestCase):
             while reader.received("base") < 30:
                 self.assertIsNone(process.poll())
                 reader.poll(0.1)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        os.killpg(process.pid, signal.SIGINT)  # a terminal sends Ctrl-C to the whole group
         self.assertEqual(process.wait(30), 130)
         with RunRecord(self.path) as record:
             self.assertGreater(len(record.table("slot", "base")), 10)

@@ -22,7 +22,7 @@ from demo_support import Demo, built, cells, left_of, openwip, wait_until
 from openwip_cli.messages import control, telemetry
 
 CELL, RECORDED = "iqplay", "iqplayrec"
-SLOTS = 2707  # with the first one, 150: the last batch of telemetry, of 15 slots, is not full
+SLOTS = 2707  # with the first slot, 150, the last batch of 15 slots of telemetry is not full
 
 
 @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
@@ -139,7 +139,7 @@ class Replay(unittest.TestCase):
         """Checks that the power of a spectrum is that of one of the recorded slots before."""
         dbfs = numpy.array(message.receiver.spectrum_dbfs)
         self.assertEqual(len(dbfs), 768)
-        # of points that are 2.0044 wide
+        # The noise bandwidth of a point is 2.0044 points.
         power = 10 * numpy.log10((10 ** (dbfs / 10)).sum() / 2.0044)
         at = (message.slot - self.live["openwip:first_slot"]) * 5120
         before = numpy.fromfile(f"{self.recording}.sigmf-data", numpy.complex64)[
@@ -208,7 +208,8 @@ class Replay(unittest.TestCase):
         ):
             with self.assertRaisesRegex(control.Refused, "a recording is played"):
                 terminal.configure(tree)
-        terminal.configure({"telemetry": {"slot_every": 1}})  # what only watches may change
+        # only settings of telemetry may be changed
+        terminal.configure({"telemetry": {"slot_every": 1}})
         os.kill(demo.pid("launcher"), signal.SIGINT)
         self.assertEqual(demo.ended(), 130)
         self.gone(demo)

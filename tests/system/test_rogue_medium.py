@@ -110,7 +110,7 @@ class Meeting(unittest.TestCase):
             with Medium("clock: lockstep", NODES, name=killed.name) as again:
                 attach(again).close()
                 self.assertIn("removed what a killed medium", again.text())
-                self.assertEqual(media.left(again.name), [])  # somebody is there
+                self.assertEqual(media.left(again.name), [])  # a process holds the name
                 media.remove(again.name)
                 self.assertTrue(again.meeting_place().exists())
 

@@ -18,12 +18,12 @@ from openwip_cli.settings.scenario import text_of
 BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 PROGRAMS = {"emulator": "host/emulator/wip_emulator", "macd": "host/macd/macd"}
 COMMANDS = {"emulator": "emulate", "macd": "demo"}
-# what a process has to be told beside the two settings of a rule
+# The settings that a process needs besides the two of a rule.
 BESIDE = {"macd": ["link.retransmission_delay_ms=32"], "emulator": []}
 
 
 def another(key, program, values):
-    """A valid text that is none of these."""
+    """A valid text for the setting that is not among `values`."""
     of = table.views(program)
     kind = table.kind_of(key, of)
     candidates = [

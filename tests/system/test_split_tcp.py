@@ -42,7 +42,7 @@ from split_world import (
 class Proxy(unittest.TestCase):
     def world(self, **settings):
         world = World(f"split{os.getpid() % 100000}", **settings)
-        self.addCleanup(world.__exit__)  # also of one that could not be entered
+        self.addCleanup(world.__exit__)  # cleans up even if entering the world fails
         return world
 
     def assert_sums(self, world):
@@ -111,7 +111,7 @@ class Proxy(unittest.TestCase):
             part, sent = os.urandom(1 << 16), 0
             digest, deadline = hashlib.sha256(), time.monotonic() + 10
             still_since, held = time.monotonic(), {"held": 0}
-            # A machine that stands still stops a sender, too: only one that the proxy's full buffer
+            # A stall of the machine stops a sender, too: only one that the proxy's full buffer
             # is behind counts.
             while (
                 time.monotonic() - still_since < 1 or held["held"] < BUFFER

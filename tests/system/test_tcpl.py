@@ -32,7 +32,7 @@ def failed_but_pacing(checks):
     return [name for name, passed in checks.items() if not passed and name != "pacing"]
 
 
-@functools.cache  # with errors and the relay it is looked at twice
+@functools.cache  # two tests use the result with errors and the relay
 def transfer(**point):
     point = {"mtu": 1500, "ber": 0.0, "burstiness": 0.0, "relay": True, "run": 0, "seed": 1} | point
     result = transfers.run_one(point, FAST, "tcpltest", Places(TOP, BUILD, sys.executable))
@@ -141,7 +141,7 @@ class ALineSoBadThatNothingEnds(unittest.TestCase):
                 self.assertEqual(failed_but_pacing(run["verdict"]["checks"]), [], done)
                 self.assertTrue(run["unfinished"])
                 self.assertNotIn("kbyte_s", run)
-                self.assertGreater(run["packets_damaged"], 0)  # it did try
+                self.assertGreater(run["packets_damaged"], 0)  # errors were injected
             if report["verdict"]["valid"]:
                 self.assertEqual(done.returncode, 0, done)
                 (row,) = report["summary"]

@@ -43,7 +43,7 @@ def waited_s():
             int(pathlib.Path("/proc/pressure/cpu").read_text().split("total=")[1].split()[0]) * 1e-6
         )
     except (OSError, IndexError):
-        return 0.0  # such a kernel does not say
+        return 0.0  # the kernel does not report it
 
 
 class Carriers(unittest.TestCase):
@@ -109,7 +109,7 @@ class TwoComputers(unittest.TestCase):
         self.check_healed(base)
 
         terminal.power_fails()
-        again = world.station("terminal")  # and removes what the other one left
+        again = world.station("terminal")  # it also removes what the killed one left
         self.check_healed(again)
         self.assertIn("removing what an earlier run left", again.output)
 
@@ -127,12 +127,12 @@ class TwoComputers(unittest.TestCase):
         # with the base station only, twice.
         self.assertLessEqual(again.output.count("lock lost"), 2, again.output)
         code, of_terminal = again.ends()
-        self.assertEqual(code, 1)  # its run was broken into
+        self.assertEqual(code, 1)  # the run was disturbed, so it is invalid
         self.assertTrue(of_terminal["verdict"]["checks"]["sums"], of_terminal["verdict"])
         self.assertIn(
             "peer: the other station left and came back 2 times", of_terminal["verdict"]["reasons"]
         )
-        self.assertEqual(of_terminal["radio"]["horizon"], 15)  # as the base station says
+        self.assertEqual(of_terminal["radio"]["horizon"], 15)  # as sent by the base station
         stranger = world.station("terminal", "--packing", "off")
         self.assertEqual(stranger.refuses(), 2, stranger.output)
         self.assertIn(
@@ -219,7 +219,7 @@ class Cables(unittest.TestCase):
             (of_terminal["fader"]["delay_samples"], of_terminal["radio"]["horizon"]),
             (FADER_SAMPLES, 25),
         )
-        # a slot that is not made sends none (test_fader has all of them, in lockstep)
+        # A slot that is not made has none (test_fader checks all of them, in lockstep).
         self.assertIn(through["bursts"], range(1, 9), through)
         self.assertLessEqual(through["heard"], through["bursts"], through)
         self.assertEqual(len(of_terminal["fader"]["soundings"]), 1)
@@ -266,7 +266,7 @@ class Cables(unittest.TestCase):
                 env=environment(),
             )
 
-        def through(reported):  # what the fader lost may have grown
+        def through(reported):  # the fader's losses may have grown meanwhile
             return [line for line in reported.stdout.splitlines() if "through the radios: " in line]
 
         done = asked("fader", "compare", far, str(report))

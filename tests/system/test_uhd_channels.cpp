@@ -122,12 +122,12 @@ TEST(Channels, both_of_one_stream_go_through_with_every_bit) {
     const auto rx = w.to->get_rx_stream(channels({0, 1}));
     ASSERT_EQ(tx->get_num_channels(), 2u);
     ASSERT_EQ(rx->get_num_channels(), 2u);
-    constexpr std::size_t n = 1'000'000;  // more than queues and rings hold
+    constexpr std::size_t n = 1'000'000;  // samples, more than queues and rings hold
     const samples a = noise(1, n), b = noise(2, n);
     begin(*rx, 0.1, n);
     std::thread sender([&] {
-        const std::vector<const void*> of{a.data(), b.data()};
-        EXPECT_EQ(tx->send(of, n, burst(0.1), 30), n);
+        const std::vector<const void*> buffers{a.data(), b.data()};
+        EXPECT_EQ(tx->send(buffers, n, burst(0.1), 30), n);
     });
     samples x(n), y(n);
     uhd::rx_metadata_t m;
@@ -137,9 +137,9 @@ TEST(Channels, both_of_one_stream_go_through_with_every_bit) {
     EXPECT_TRUE(m.end_of_burst);
     sender.join();
     EXPECT_TRUE(x == a);
-    std::size_t apart = 0;
-    for (std::size_t i = 0; i < n; ++i) apart += std::abs(y[i] - 0.5f * b[i]) > 1e-6f;
-    EXPECT_EQ(apart, 0u);
+    std::size_t nof_different = 0;
+    for (std::size_t i = 0; i < n; ++i) nof_different += std::abs(y[i] - 0.5f * b[i]) > 1e-6f;
+    EXPECT_EQ(nof_different, 0u);
     uhd::async_metadata_t event;
     std::vector<std::size_t> acknowledged;
     while (tx->recv_async_msg(event, acknowledged.size() < 2 ? 5.0 : 0.0))
@@ -166,9 +166,10 @@ TEST(Channels, each_with_a_stream_of_its_own_begin_and_end_by_themselves) {
     EXPECT_TRUE(x == a);
     ASSERT_EQ(rx1->recv(y.data(), y.size(), m, 5), y.size());
     EXPECT_EQ(m.time_spec.to_ticks(7.68e6), 771'840);
-    std::size_t apart = 0;
-    for (std::size_t i = 0; i < y.size(); ++i) apart += std::abs(y[i] - 0.5f * b[i + 3840]) > 1e-6f;
-    EXPECT_EQ(apart, 0u);
+    std::size_t nof_different = 0;
+    for (std::size_t i = 0; i < y.size(); ++i)
+        nof_different += std::abs(y[i] - 0.5f * b[i + 3840]) > 1e-6f;
+    EXPECT_EQ(nof_different, 0u);
     EXPECT_TRUE(has(refused([&] {
                         w.to->get_rx_stream(channels({0, 1}));
                     }),
@@ -180,12 +181,12 @@ TEST(Channels, have_gain_and_carrier_of_their_own_and_one_time) {
     const auto tx = w.from->get_tx_stream(channels({0, 1}));
     const auto rx = w.to->get_rx_stream(channels({0, 1}));
     w.from->set_tx_gain(unity_db - 6, 0);
-    w.to->set_rx_freq(carrier - 15e3, 1);  // hears it 15 kHz above
+    w.to->set_rx_freq(carrier - 15e3, 1);  // so the carrier appears 15 kHz higher
     w.to->set_time_now(uhd::time_spec_t(1000.0));
     begin(*rx, 1000.1, 7680);
     const samples one(7680, 0.5f);
-    const std::vector<const void*> of{one.data(), one.data()};
-    ASSERT_EQ(tx->send(of, one.size(), burst(0.1), 5), one.size());
+    const std::vector<const void*> buffers{one.data(), one.data()};
+    ASSERT_EQ(tx->send(buffers, one.size(), burst(0.1), 5), one.size());
     samples x(7680), y(7680);
     uhd::rx_metadata_t m;
     const std::vector<void*> into{x.data(), y.data()};
@@ -204,13 +205,13 @@ TEST(Channels, stay_together_when_one_of_them_loses_samples) {
     const auto rx = w.to->get_rx_stream(channels({0, 1}));
     const samples a = noise(5, 40'000), b = noise(6, 40'000);
     begin(*rx, 0.1, 40'000);
-    const std::vector<const void*> of{a.data(), b.data()};
-    ASSERT_EQ(tx->send(of, a.size(), burst(0.1), 5), a.size());
+    const std::vector<const void*> buffers{a.data(), b.data()};
+    ASSERT_EQ(tx->send(buffers, a.size(), burst(0.1), 5), a.size());
     samples x(40'000), y(40'000);
     uhd::rx_metadata_t m;
-    std::size_t heard = 0, gaps = 0, apart = 0;
+    std::size_t nof_received = 0, gaps = 0, nof_different = 0;
     std::int64_t next = 768'000, missing = 0;
-    while (heard + std::size_t(missing) < 40'000) {
+    while (nof_received + std::size_t(missing) < 40'000) {
         const std::vector<void*> into{x.data(), y.data()};
         const std::size_t n = rx->recv(into, 3000, m, 5);
         if (m.error_code == uhd::rx_metadata_t::ERROR_CODE_OVERFLOW) {
@@ -224,20 +225,20 @@ TEST(Channels, stay_together_when_one_of_them_loses_samples) {
         next = at + std::int64_t(n);
         for (std::size_t i = 0; i < n; ++i) {
             const std::size_t k = std::size_t(at - 768'000) + i;
-            apart += x[i] != a[k] || std::abs(y[i] - 0.5f * b[k]) > 1e-6f;
+            nof_different += x[i] != a[k] || std::abs(y[i] - 0.5f * b[k]) > 1e-6f;
         }
-        heard += n;
+        nof_received += n;
     }
     EXPECT_EQ(gaps, 1u);
     EXPECT_EQ(missing, 300);
-    EXPECT_EQ(apart, 0u);
+    EXPECT_EQ(nof_different, 0u);
 }
 
 TEST(Channels, are_those_of_the_subdevice_specification) {
     two_cables w;
     w.to->set_rx_subdev_spec(uhd::usrp::subdev_spec_t("B:0"));
     EXPECT_EQ(w.to->get_rx_num_channels(), 1u);
-    const auto tx = w.from->get_tx_stream(channels({1, 0}));  // the other way round
+    const auto tx = w.from->get_tx_stream(channels({1, 0}));  // the channels in the other order
     const auto rx = w.to->get_rx_stream(channels({0}));
     const samples a = noise(7, 10'000), b = noise(8, 10'000);
     begin(*rx, 0.1, 10'000);
@@ -250,13 +251,15 @@ TEST(Channels, are_those_of_the_subdevice_specification) {
         uhd::rx_metadata_t of_idle;
         idle->recv(z.data(), 100, of_idle, 5);
     });
-    const std::vector<const void*> of{a.data(), b.data()};
-    EXPECT_EQ(tx->send(of, a.size(), burst(0.1), 5), a.size());
+    const std::vector<const void*> buffers{a.data(), b.data()};
+    EXPECT_EQ(tx->send(buffers, a.size(), burst(0.1), 5), a.size());
     EXPECT_EQ(rx->recv(y.data(), y.size(), m, 5), y.size());
     other.join();
-    std::size_t apart = 0;  // B:0 is b1, which hears a1, the first of the transmitter's stream
-    for (std::size_t i = 0; i < y.size(); ++i) apart += std::abs(y[i] - 0.5f * a[i]) > 1e-6f;
-    EXPECT_EQ(apart, 0u);
+    std::size_t nof_different =
+        0;  // B:0 is b1, which hears a1, the first of the transmitter's stream
+    for (std::size_t i = 0; i < y.size(); ++i)
+        nof_different += std::abs(y[i] - 0.5f * a[i]) > 1e-6f;
+    EXPECT_EQ(nof_different, 0u);
 }
 
 TEST(Channels, what_is_not_there_is_refused_in_the_words_of_uhd) {

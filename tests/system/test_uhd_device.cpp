@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using cf32 = std::complex<float>;
 using samples = std::vector<cf32>;
 using usrp = uhd::usrp::multi_usrp;
-constexpr double rate = 7.68e6;
+constexpr double rate = 7.68e6;  // Hz
 
 uhd::time_spec_t at(long long tick) { return uhd::time_spec_t::from_ticks(tick, rate); }
 
@@ -109,7 +109,7 @@ TEST_F(lockstep, a_timed_burst_comes_back_on_its_sample_unchanged) {
     const samples y = terminal.take(10240);
     ASSERT_EQ(y.size(), 10240u);
     EXPECT_EQ(terminal.md.time_spec.to_ticks(rate), 768000);
-    EXPECT_FALSE(terminal.md.start_of_burst);  // an RFNoC radio never says so
+    EXPECT_FALSE(terminal.md.start_of_burst);  // an RFNoC radio never sets it
     EXPECT_TRUE(terminal.md.end_of_burst);
     EXPECT_TRUE(std::equal(x.begin(), x.end(), y.begin() + 1777));
     for (std::size_t i = 0; i < y.size(); ++i)
@@ -129,7 +129,7 @@ TEST_F(lockstep_with_delay, a_path_delays_and_attenuates) {
         ASSERT_NEAR(std::abs(y[i + 123] - 0.5f * x[i]), 0, 1e-6);
 }
 
-// Bursts that end do not hold the clock, unless the device is told to.
+// Bursts with an end do not stop the clock, unless the device is configured to.
 TEST_F(lockstep_with_hold, no_burst_of_many_is_late) {
     const samples x = noise_like(100, 3);
     constexpr int bursts = 300;
@@ -189,7 +189,8 @@ TEST_F(lockstep, a_timed_retune_takes_effect_on_its_sample) {
     base.radio->set_command_time(at(768000 + 22222));
     base.radio->set_tx_freq(1.81e9);
     base.radio->clear_command_time();
-    EXPECT_DOUBLE_EQ(base.radio->get_tx_freq(), 1.81e9);  // at once, though it is pending
+    // the new frequency is reported at once, though the command is pending
+    EXPECT_DOUBLE_EQ(base.radio->get_tx_freq(), 1.81e9);
     base.send(samples(30000, cf32(0.25f, 0)), 768000);
     const samples y = terminal.take(30000);
     ASSERT_EQ(y.size(), 30000u);
@@ -218,7 +219,7 @@ TEST_F(lockstep, a_receiver_clips_at_full_scale) {
 }
 
 TEST_F(lockstep, a_small_offset_between_the_centres_turns_the_signal) {
-    base.radio->set_tx_freq(1.8e9 + 7500);  // 1024 samples a turn
+    base.radio->set_tx_freq(1.8e9 + 7500);  // a full turn is 1024 samples
     terminal.listen(768000, 4096);
     base.send(samples(4096, cf32(0.5f, 0)), 768000);
     const samples y = terminal.take(4096);
@@ -258,7 +259,8 @@ TEST_F(lockstep, integer_samples_are_scaled_to_full_scale) {
     EXPECT_EQ(x, y);
 }
 
-// A gap of so many samples every 20 ms from 10 ms on, in a receiver that reads in time.
+// The parameter is the length of a gap in samples, every 20 ms from 10 ms on, in a receiver that
+// reads in time.
 struct lockstep_with_gaps : testing::TestWithParam<long long> {
     wip::test::air_process air{
         "clock: lockstep, speed: 0, wait_for: {transmitters: 1, receivers: 1}",
@@ -322,7 +324,8 @@ TEST_P(lockstep_with_clock, hears_at_its_own_time_what_is_sent_at_the_mediums) {
     ASSERT_EQ(y.size(), 2000u);
     const auto top = std::max_element(y.begin(), y.end(),
                                       [](cf32 a, cf32 b) { return std::norm(a) < std::norm(b); });
-    EXPECT_NEAR(static_cast<double>(top - y.begin()), 100 + 1000 + 7, 1);  // 7: the filter
+    // 7 samples are the filter's delay
+    EXPECT_NEAR(static_cast<double>(top - y.begin()), 100 + 1000 + 7, 1);
     EXPECT_GT(std::abs(*top), 0.25f);
 }
 
@@ -364,7 +367,7 @@ TEST_F(realtime, the_device_clock_follows_the_wall_clock) {
 }
 
 TEST_F(realtime, a_transmitter_that_stops_feeding_underflows) {
-    uhd::tx_metadata_t md;  // no time: as soon as possible; no end of burst
+    uhd::tx_metadata_t md;  // without a time: sent as soon as possible, without an end of burst
     radio.transmitter()->send(samples(20000).data(), 20000, md, 1.0);
     EXPECT_TRUE(radio.wait_event(uhd::async_metadata_t::EVENT_CODE_UNDERFLOW));
 }

@@ -20,12 +20,12 @@ PRODUCTS = {
     "n310": "product=n310,master_clock_rate=122.88e6",
     "e320": "product=e320,master_clock_rate=30.72e6",
 }
-# Device time at a part of the speed, so that a loaded machine keeps up; where the program itself
-# waits for device time by the clock on the wall, at that clock's.
+# Device time runs slower than the clock, so that a loaded machine keeps up; AT_SPEED is for programs
+# that wait by the clock until a device time has come.
 SLOWER = "type=vusrp,speed=0.05,ppm=0"
 GENTLE, AT_SPEED = "type=vusrp,speed=0.25,ppm=0", "type=vusrp,ppm=0"
 RATE, CARRIER = "7.68e6", "1.8e9"
-TRIES = 10  # of a program that a busy machine disturbs
+TRIES = 10  # attempts at a program that a busy machine disturbs
 # Gain of the transmitter at which its full scale is that of a receiver of its kind at gain 0.
 UNITY = {"b210": "69.75", "x310": "11.5", "n310": "50", "e320": "69.75"}
 SLOW_MEDIUM = (
@@ -116,7 +116,7 @@ class Foreign(unittest.TestCase):
 
         def test(product):
             with tempfile.TemporaryDirectory() as folder:
-                # A transmitter that ran dry (UHD prints U), as on a machine that stood still for
+                # A transmitter that ran dry (UHD prints U), as on a machine that stalled for
                 # a millisecond, sends nothing more: an RFNoC radio waits for an end of burst.
                 for _ in range(TRIES):
                     text, x = once(product, folder)

@@ -97,7 +97,8 @@ class Receiver:
 
     def close(self):
         for process in reversed(self.processes):
-            if process.args[0] == "xvfb-run":  # a script: its gqrx and its screen go with it
+            # xvfb-run is a script; its gqrx and its X server have to end with it
+            if process.args[0] == "xvfb-run":
                 os.killpg(process.pid, signal.SIGTERM)
             else:
                 process.terminate()
@@ -128,7 +129,8 @@ class Gqrx(unittest.TestCase):
         """Without the DC offset of a receiver, which it shows else."""
         found = {product: self.shown(product, -60) for product in PRODUCTS}
         for product, low in found.items():
-            with self.subTest(product=product):  # of some kHz of 7.68 MHz, by the gain at its start
+            # the level in some kHz of the 7.68 MHz, at the gain with which gqrx starts
+            with self.subTest(product=product):
                 self.assertLess(low, -40, found)
         self.assertAlmostEqual(self.shown("b210", -40) - found["b210"], 20, delta=3)
 

@@ -108,7 +108,7 @@ class Lockstep(unittest.TestCase):
             second = subprocess.run([AIR, "--config", air.file], capture_output=True, text=True)
             self.assertEqual(second.returncode, 1)
             self.assertIn("is running already (process", second.stderr)
-            self.assertTrue(air.ask().ok)  # and the first is unharmed
+            self.assertTrue(air.ask().ok)  # the first medium still works
 
     def test_a_control_socket_that_somebody_listens_on_is_left_to_him(self):
         with Medium(LOCKSTEP, PAIR, PATH) as air:

@@ -121,9 +121,11 @@ TEST(Properties, the_nearest_rate_is_what_one_gets) {
     EXPECT_DOUBLE_EQ(rate("product=n320", 7.68e6), 7.68e6);
     EXPECT_DOUBLE_EQ(rate("product=x410", 7.68e6), 7.68e6);
     EXPECT_DOUBLE_EQ(rate("product=b200,master_clock_rate=100e6", 7.68e6),
-                     7.68e6);  // forced to 61.44
-    EXPECT_DOUBLE_EQ(rate("product=x410,master_clock_rate=100e6", 7.68e6), 7.68e6);  // falls back
-    EXPECT_DOUBLE_EQ(rate("product=n210,master_clock_rate=61.44e6", 10e6), 10e6);    // ignored
+                     7.68e6);  // the clock is forced to 61.44 MHz
+    // falls back to the default clock
+    EXPECT_DOUBLE_EQ(rate("product=x410,master_clock_rate=100e6", 7.68e6), 7.68e6);
+    // the argument is ignored
+    EXPECT_DOUBLE_EQ(rate("product=n210,master_clock_rate=61.44e6", 10e6), 10e6);
 }
 
 TEST(Properties, refusals_are_in_the_words_of_the_device) {
@@ -134,7 +136,7 @@ TEST(Properties, refusals_are_in_the_words_of_the_device) {
         EXPECT_NE(refusal(std::string("product=x310,master_clock_rate=") + clock)
                       .find("Can't infer daughterboard clock rate."),
                   std::string::npos);
-    EXPECT_EQ(refusal("product=x310,master_clock_rate=190e6"), "");  // with a warning
+    EXPECT_EQ(refusal("product=x310,master_clock_rate=190e6"), "");  // accepted with a warning
     EXPECT_NE(
         refusal("product=e320,master_clock_rate=80e6").find("Invalid master clock rate: 80.00 MHz"),
         std::string::npos);
@@ -190,7 +192,8 @@ TEST(Properties, refusals_are_in_the_words_of_the_device) {
 std::complex<double> component(const samples& x, double hz, double rate) {
     std::complex<double> sum;
     double weight = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {  // Hann: what stands beside is far down
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        // Hann window: what stands beside the tone is far down
         const double w = 1 - std::cos(2 * std::numbers::pi * (double(i) + 0.5) / double(x.size()));
         sum += w * std::complex<double>(x[i]) *
                std::polar(1.0, -2 * std::numbers::pi * hz / rate * double(i));
@@ -217,7 +220,8 @@ TEST(Samples, a_receiver_has_the_faults_of_its_product) {
         const double rate = l.terminal->get_rx_rate();
         l.terminal->set_rx_gain(10);
         l.base->set_tx_gain(-p.receive_level(db(10)).value);
-        const double hz = 617.3e3;  // in no ratio to a rate: else the rounding repeats itself
+        // no simple ratio to a rate, or the rounding would repeat itself
+        const double hz = 617.3e3;
         l.hear(0.05, 20000);
         l.send(tone(hz, 7.68e6, 0.5, 40000), 0.048);
         const samples y = l.take(20000);
@@ -238,7 +242,7 @@ TEST(Samples, a_receiver_has_the_faults_of_its_product) {
         const double step = 1 / (std::exp2(p.receive.bits - 1) - 1);
         const double expected = 10 * std::log10(step * step / 6);
         EXPECT_LT(power,
-                  std::max(expected, -93.0) + 2);  // of 16 bits less than the filters' errors
+                  std::max(expected, -93.0) + 2);  // 16 bits round less than the filters' errors
         if (p.receive.bits <= 14) {
             EXPECT_GT(power, expected - 2);
         }
@@ -301,7 +305,7 @@ TEST(Samples, an_analog_filter_takes_the_edges_of_the_band) {
         for (const double l : loss(wide, [](usrp&base, usrp&terminal) {
                  base.set_tx_bandwidth(base.get_mboard_name() == "X310" ? 1e6 : 56e6);
                  terminal.set_rx_bandwidth(1e6);
-                 terminal.set_rx_rate(10e6);  // of a b210 another clock
+                 terminal.set_rx_rate(10e6);  // another rate changes the clock of a b210
                  terminal.set_rx_rate(7.68e6);
              }))
             EXPECT_NEAR(l, 0, 0.1) << wide;
@@ -337,17 +341,17 @@ TEST(AnalogEdge, an_lo_locks_with_another_phase_each_time) {
         two_radios l(",hold=1", ",ppm=0,product=x310,master_clock_rate=184.32e6" + args, 7.68e6,
                      7.68e6);
         l.base->set_tx_gain(-10);
-        std::vector<std::complex<double>> heard;
+        std::vector<std::complex<double>> phasors;
         for (int i = 0; i < 4; ++i) {
             const double t = i == 0 ? 0.05 : l.terminal->get_time_now().get_real_secs() + 0.05;
             l.hear(t, 4000);
             l.send(tone(0, 7.68e6, 0.5, 40000), t - 0.002);
-            heard.push_back(component(l.take(4000), 0, 7.68e6));
+            phasors.push_back(component(l.take(4000), 0, 7.68e6));
             l.terminal->set_rx_freq(carrier + 30e6);
             l.terminal->set_rx_freq(carrier);
         }
         double turned = 0;
-        for (const auto& h : heard) turned = std::max(turned, std::abs(std::arg(h / heard[0])));
+        for (const auto& h : phasors) turned = std::max(turned, std::abs(std::arg(h / phasors[0])));
         return turned;
     };
     EXPECT_NEAR(furthest(",analog=0"), 0, 0.01);
@@ -572,7 +576,7 @@ TEST(Time, the_queue_of_commands_has_an_end) {
     const auto begin = radio->get_time_now();
     radio->set_command_time(begin + uhd::time_spec_t(0.8));
     for (int i = 0; i < 85; ++i) radio->set_rx_gain(i % 20);
-    radio->clear_command_time();  // reading the time would wait for it as well
+    radio->clear_command_time();  // with a command time, reading the time would wait as well
     EXPECT_LT((radio->get_time_now() - begin).get_real_secs(), 0.7);
     radio->set_command_time(begin + uhd::time_spec_t(0.8));
     radio->set_rx_gain(5);

@@ -193,10 +193,10 @@ class Failures(unittest.TestCase):
     def test_a_run_that_is_stopped_and_goes_on_has_the_same_packets(self):
         """Ctrl-Z, and a cluster that suspends a job: all of its processes."""
 
-        def of(pid):
+        def descendants(pid):
             with contextlib.suppress(OSError):
                 for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-                    yield from (int(child), *of(child))
+                    yield from (int(child), *descendants(child))
 
         digests, stopped = [], 0
         with tempfile.TemporaryDirectory() as folder:
@@ -219,7 +219,7 @@ class Failures(unittest.TestCase):
                 ) as process:
                     while stops and process.poll() is None:
                         time.sleep(0.1)
-                        all_of_it = [process.pid, *of(process.pid)]
+                        all_of_it = [process.pid, *descendants(process.pid)]
                         stopped += len(all_of_it) > 3
                         for sign in (signal.SIGSTOP, signal.SIGCONT):
                             for pid in all_of_it:
@@ -228,7 +228,7 @@ class Failures(unittest.TestCase):
                     self.assertEqual(process.wait(120), 0, process.stderr.read())
                 digests.append(hashlib.sha256(packets.read_bytes()).hexdigest())
         self.assertEqual(digests[0], digests[1])
-        self.assertGreater(stopped, 1)  # with kernel and programs
+        self.assertGreater(stopped, 1)  # the processes of the kernel and its programs
 
     def test_streams_that_are_closed_and_a_disk_that_holds_no_more(self):
         environment = os.environ | {"OPENWIP_NO_BUILD": "1"}

@@ -355,7 +355,8 @@ class Runs(unittest.TestCase):
                 [(s["timeouts"] > 0, s["undone"] > 0) for s in sent],
                 [(spike_s == 5, stamps == 1), (False, False)],
             )
-            self.assertEqual([s["fast_retransmits"] for s in sent], [0, 0])  # in order
+            # the packets stay in order
+            self.assertEqual([s["fast_retransmits"] for s in sent], [0, 0])
             for s in got:
                 self.assertEqual(len(s["arrived"]), 50)
                 self.assertEqual(s["arrived"], sorted(s["arrived"]))

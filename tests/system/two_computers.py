@@ -32,7 +32,7 @@ air: {{name: {name}, clock: realtime, stations_may_die: on, control: "ipc://{fol
 nodes: {{base: {{}}, fader-base: {{}}, fader-terminal: {{}}, terminal: {{}}}}
 paths: [{{from: base, to: fader-base}}, {{from: fader-terminal, to: terminal}}]
 """
-FADER_SAMPLES = 46080
+FADER_SAMPLES = 46080  # delay of the fader, 9 slots
 FADER = """
 air: {{name: fader, seed: 3, control: "ipc://{folder}/fader.control"}}
 fader: {{delay_samples: {samples}}}
@@ -258,7 +258,7 @@ class World:
     def start_medium(self, snr):
         noise = -15 - snr + 1.864  # 500 of 768 subcarriers
         build = environment()["OPENWIP_BUILD"]
-        core = max(os.sched_getaffinity(0))  # where the stations put their slot paths
+        core = max(os.sched_getaffinity(0))  # the core on which the stations put their slot paths
         self.medium_log = open(self.folder / "air.log", "w")
 
         def start(file, text, *command, more=()):

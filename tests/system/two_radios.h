@@ -32,7 +32,7 @@ inline std::string refusal(const std::string& args) {
     return "";
 }
 
-inline constexpr double carrier = 1.8e9;
+inline constexpr double carrier = 1.8e9;  // Hz
 
 // One radio sends to another in lockstep, as fast as possible.
 struct two_radios {
@@ -91,7 +91,8 @@ inline double heard_off(const std::string& args, const std::string& clock_source
     l.hear(0.05, 7680);
     l.send(tone(0, 7.68e6, 0.5, 40000), 0.048);
     const samples y = l.take(7680);
-    constexpr std::size_t empty = 100;  // the filters of a product, where a run begins
+    // samples that the filters of a product leave empty at the beginning of a run
+    constexpr std::size_t empty = 100;
     double sum = 0;
     for (std::size_t i = empty; i < y.size(); ++i) sum += std::arg(y[i] * std::conj(y[i - 1]));
     return sum / double(y.size() - empty) / (2 * std::numbers::pi) * 7.68e6;

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A stock gr-uhd flowgraph for a test: uhd_station.py send|receive ARGS SAMPLES [DELAY].
 
-send: a pseudo-random stream of that many samples from device time 0.1 s. receive: takes as many
-from the same time and exits with 0 only if they are the sent ones, every bit of them,
-that many samples later."""
+send: sends SAMPLES samples of a pseudo-random stream from device time 0.1 s on. receive: takes as
+many from the same time on, and exits with 0 only if the stream begins DELAY samples (default 0)
+later and is the same in every bit."""
 
 import sys
 
 import numpy as np
 from gnuradio import blocks, gr, uhd
 
-PERIOD = 51200
+PERIOD = 51200  # samples after which the stream repeats
 
 
 def stream():
@@ -40,10 +40,10 @@ def main():
     got = np.array(sink.data(), dtype=np.complex64)
     silence = np.zeros(int(sys.argv[4]) if len(sys.argv) > 4 else 0, dtype=np.complex64)
     sent = np.concatenate([silence, np.tile(stream(), count // PERIOD + 1)])[:count]
-    apart = np.flatnonzero(got != sent[: got.size])
+    wrong = np.flatnonzero(got != sent[: got.size])
     print(
-        f"{got.size} samples, {apart.size} not as sent"
-        + (f", from sample {apart[0]} ({got[apart[0]]}) to {apart[-1]}" if apart.size else "")
+        f"{got.size} samples, {wrong.size} not as sent"
+        + (f", from sample {wrong[0]} ({got[wrong[0]]}) to {wrong[-1]}" if wrong.size else "")
     )
     return 0 if np.array_equal(got, sent) else 1
 

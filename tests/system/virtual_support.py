@@ -79,8 +79,8 @@ def check_record(
 
 
 def check_full(test, run):
-    """A capture or a record that the disk does not hold, be it only the last of it, is none. Nobody
-    may read that device: it has no end."""
+    """A capture or a record fails if the disk has no room for any part of it, even the last one.
+    /dev/full may not be read: it has no end."""
     nothing = {"kept": lambda *_: {}, "write_record": lambda *_: None}
     for place, reported in (
         ("CAPTURE", "/dev/full"),

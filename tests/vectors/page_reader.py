@@ -7,8 +7,12 @@ finds by itself)."""
 
 import numpy as np
 
-MASK = (1 << 64) - 1
-PREFIX, BODY, SLOT = (85, 85, 86, 85, 85, 86), 768, 5120
+MASK = (1 << 64) - 1  # 64 bits
+PREFIX, BODY, SLOT = (
+    (85, 85, 86, 85, 85, 86),
+    768,
+    5120,
+)  # samples: cyclic prefixes, symbol without it, slot
 PILOTS = [(1, 2), (1, 12), (4, 7), (4, 17)]
 CONTROL = [(0, 4), (0, 14), (1, 7), (1, 17), (4, 2), (4, 12), (5, 9), (5, 19)]
 PAYLOAD = [(l, n) for l in range(6) for n in range(20) if (l, n) not in PILOTS + CONTROL]
@@ -160,9 +164,9 @@ def read_grant(bits):
     read.take(15)
     k = [v // 9**i % 9 for v in (read.take(16) for _ in range(5)) for i in range(5)]
     used = [b for b in range(25) if k[b]]
-    again = [b for b in used if read.one()]
+    retransmitted = [b for b in used if read.one()]
     units, lengths, sn, end = {}, {}, None, 0
-    for b in again:
+    for b in retransmitted:
         if sn is None:
             sn = first - read.gamma()
         else:
@@ -278,7 +282,7 @@ def packets(in_order, frames, begins):
             if sn not in begins:
                 continue
             at, reading, packet = begins[sn], True, []
-        while at < len(frame) and (packet or frame[at]):  # else padding
+        while at < len(frame) and (packet or frame[at]):  # the rest is padding
             packet.append(frame[at])
             at += 1
             octets = [a << 4 | b for a, b in zip(packet[0::2], packet[1::2])]

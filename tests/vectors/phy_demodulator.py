@@ -4,15 +4,16 @@ else. No code of it comes from the C++, but its author had read that before; pag
 somebody who had not. Frames are put together from every copy and fragment that the grants name.
 
 Everything is written the plain way: all samples at once, least squares, lists of bits. It wants a
-good SNR and a channel that stands still over a slot."""
+good SNR and a channel that is constant over a slot."""
 
 import numpy as np
 import phy_model as model
 
-SLOT, BODY = 5120, 768
-STARTS = [sum(model.PREFIX[: l + 1]) + BODY * l for l in range(6)]  # of the bodies
+SLOT, BODY = 5120, 768  # samples; of a symbol without its prefix
+# first samples of the symbol bodies
+STARTS = [sum(model.PREFIX[: l + 1]) + BODY * l for l in range(6)]
 CARRIERS = np.array([k for k in range(-250, 251) if k != 0])
-HYPERFRAME = 30 * 4096
+HYPERFRAME = 30 * 4096  # slots
 
 
 class Refused(Exception):
@@ -205,7 +206,7 @@ def runs_of_older(r, first_sn):
         step = r.gamma()
         if runs and step >= left:
             raise Refused("runs")
-        left = left - step if runs else step  # from the run's first frame to first SN
+        left = left - step if runs else step  # step from the run's first frame to the first SN
         frames = r.gamma()
         if left > 32767 or frames > left or len(runs) == 8:
             raise Refused("runs")
@@ -336,8 +337,8 @@ def receive_uplink(samples, start, cell, terminal, slot, units):
     frames = {}
     for b, unit in enumerate(units):
         if unit["k"]:
-            mine = slice(108 * b, 108 * b + 108)
-            symbols = (grid[PAYLOAD] / h[PAYLOAD[1]])[mine]
+            symbols_of_bin = slice(108 * b, 108 * b + 108)
+            symbols = (grid[PAYLOAD] / h[PAYLOAD[1]])[symbols_of_bin]
             frames[b] = read_unit(cell, unit, symbols, terminal)
     return (None if bits is None else read_form(bits)), frames
 

@@ -168,9 +168,9 @@ def common_grant_bits(slot, sections):
         else:
             bits += [1] + to_bits(s["first_new_sn"], 16) + to_bits(s["window_edge"], 15)
         used = [b for b in s["bins"] if b["k"]]
-        again = any(b["retransmission"] for b in used)
-        bits += [int(again)]
-        if again:
+        retransmits = any(b["retransmission"] for b in used)
+        bits += [int(retransmits)]
+        if retransmits:
             bits += [int(b["retransmission"]) for b in used] + retransmissions(s)
         bits += new_boundaries([b for b in used if not b["retransmission"]], True)
         bits += older_runs(s) + [0]

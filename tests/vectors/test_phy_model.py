@@ -166,8 +166,8 @@ def cell(number, **settings):
 
 
 def make_it_true(rng, slots, output, edge=CELL["edge"]):
-    """The frames and the grants that the base station was told had failed: nothing of them is left
-    in the samples."""
+    """Replaces by noise, in the samples, the frames and grants that the base station was told had
+    failed."""
     bodies = []
     for samples, slot in zip(slots, output["slots"]):
         for l, start in enumerate(stranger.STARTS):

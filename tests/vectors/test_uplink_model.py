@@ -199,10 +199,11 @@ class UplinkModel(unittest.TestCase):
             self.assertEqual(bin(polynomial).count("1") % 2, 1)
         i, j = np.triu_indices(256, 1)
         pairs = both[i] ^ both[j]
-        self.assertTrue(np.all(pairs))  # no two
-        self.assertEqual(np.unique(pairs).size, pairs.size)  # and no four
+        self.assertTrue(np.all(pairs))  # no collision of two
+        self.assertEqual(np.unique(pairs).size, pairs.size)  # no collision of four
         triples = np.sort(np.concatenate([both[n] ^ pairs[i > n] for n in range(256)]))
-        self.assertEqual(np.sum(triples[1:] == triples[:-1]) / 10, 284)  # of six
+        # Collisions of six, each of which is counted for its 10 splits into two triples.
+        self.assertEqual(np.sum(triples[1:] == triples[:-1]) / 10, 284)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ ROW = "row"
 class Record:
     """An open run record. It is a context manager; `close()` ends the process that reads the file.
 
-    about    what the run said of itself: "command", "started", "seed", "versions", "report", ...
+    about    description of the run: "command", "started", "seed", "versions", "report", ...
     verdict  {"valid": bool, "reasons": list of str, "final": bool}, or None: the run gave none"""
 
     def __init__(self, path: pathlib.Path | str) -> None:

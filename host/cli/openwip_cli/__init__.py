@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The launcher of OpenWIP: starts a cell on this machine, watches it, measures it, ends it.
 
-Rooms, from what knows nothing of the others to the commands (tests/unit/structure/test_python.py
+Packages, from those that import none of the others to the commands (tests/unit/structure/test_python.py
 checks who may import whom):
 
   air, errors   numbers of the air interface; what can go wrong, with its exit code

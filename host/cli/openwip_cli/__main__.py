@@ -109,7 +109,7 @@ def main() -> int:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # names that are not UTF-8
         faults.threads_in_one_line("openwip")
-        catch((signal.SIGTERM, signal.SIGHUP))  # with their programs and temporary files
+        catch((signal.SIGTERM, signal.SIGHUP))  # so that programs and temporary files are removed
         command, *arguments = sys.argv[1:] or [""]
         function = find(command)
         # host/cli/__main__.py ends at once what has not begun
@@ -135,14 +135,14 @@ def main() -> int:
 
 
 def of_os_error(e: OSError) -> int:
-    """Says in one line what the operating system refused wherever in a command it was not expected;
-    the exit code. With OPENWIP_TRACEBACK in the environment a developer sees where that was."""
+    """Prints an unexpected error of the operating system in one line and returns the exit code.
+    With OPENWIP_TRACEBACK in the environment a developer sees where it came from."""
     if os.environ.get("OPENWIP_TRACEBACK"):
         traceback.print_exc()
     if isinstance(e, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return INVALID
-    if isinstance(e, FileNotFoundError) and e.filename is None:  # of os.getcwd()
+    if isinstance(e, FileNotFoundError) and e.filename is None:  # raised by os.getcwd()
         print(
             "openwip: the current folder was removed; valid: absolute paths, or another folder",
             file=sys.stderr,
@@ -153,8 +153,8 @@ def of_os_error(e: OSError) -> int:
 
 
 def end(status: int) -> None:
-    """A socket that a signal left open must not keep the process, nor an output that cannot be
-    written be a traceback."""
+    """Ends the process: a socket that a signal left open must not keep it, and an output that cannot
+    be written must not cause a traceback."""
     try:
         sys.stdout.flush()
     except OSError as e:
@@ -168,5 +168,5 @@ if __name__ == "__main__":
     try:
         whereabouts.own_environment()
         end(main())
-    except KeyboardInterrupt:  # between the end of the command and that of the process
+    except KeyboardInterrupt:  # Ctrl-C between the end of the command and that of the process
         os._exit(INTERRUPTED)

@@ -50,7 +50,8 @@ BESIDE = {
     "bench": ("slot-path",),
 }
 NEEDED = {"station": ("base", "terminal")}
-WITH_A_COMMAND = ("exec", "bench slot-path")  # behind "--" is what another program takes
+# commands after whose "--" the command line of another program follows
+WITH_A_COMMAND = ("exec", "bench slot-path")
 # ctest's own options (3.22 to 3.31), by how many values they take.
 OF_CTEST = {
     0: (
@@ -274,10 +275,10 @@ def of_command(path: str, function: Callable[..., Any], places: Places) -> list[
         return lines + [
             line for one, p in choice.choices.items() for line in of_parser(f"{path} {one}", p)
         ]
-    beside = BESIDE.get(path, ())
-    return of_parser(path, found.parser, "itself", beside) + [
+    subcommands = BESIDE.get(path, ())
+    return of_parser(path, found.parser, "itself", subcommands) + [
         line
-        for one in beside
+        for one in subcommands
         for line in of_parser(f"{path} {one}", parser_of(function, [one], places))
     ]
 

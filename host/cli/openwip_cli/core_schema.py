@@ -22,7 +22,7 @@ BOOLEANS = {
 }
 INTEGER = re.compile(r"[-+]?[0-9]+")
 DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-# of YAML 1.1
+# Decimal numbers of YAML 1.1.
 OLD_DECIMAL = re.compile(r"[-+]?(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9_]+)?")
 OF_ANOTHER_BASE = re.compile(r"[-+]?0([xX][0-9a-fA-F_]+|[oO][0-7_]+|[bB][01_]+)")
 SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")
@@ -102,7 +102,10 @@ class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mis
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[str, Any]:
         self.flatten_mapping(node)
-        return {key.value: self.construct_object(of, deep=deep) for key, of in node.value}
+        return {
+            key.value: self.construct_object(node_value, deep=deep)
+            for key, node_value in node.value
+        }
 
 
 for _tag, _pattern, _first in BY_TAG:

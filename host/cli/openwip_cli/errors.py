@@ -12,7 +12,8 @@ from typing import Any
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # end a command in order
 
 VALID, INVALID, BAD_INPUT, DIED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
-EXHAUSTED = 75  # of one run: the machine had no more of something (EX_TEMPFAIL of sysexits.h)
+# exit code of one run: the machine ran out of a resource (EX_TEMPFAIL of sysexits.h)
+EXHAUSTED = 75
 
 # Errors that say that this machine has no more of a resource. Any other unexpected one is a fault
 # of the program.
@@ -28,8 +29,8 @@ USED_UP = (
 )
 
 
-LONGEST_LINE = 2000  # characters of a message, whose quoted values are shown() already
-LONGEST_SHOWN = 100
+LONGEST_LINE = 2000  # characters of a message; quoted values have been shortened by shown()
+LONGEST_SHOWN = 100  # characters of a value in a message
 
 
 def without_middle(text: str, longest: int) -> str:
@@ -44,8 +45,8 @@ def without_middle(text: str, longest: int) -> str:
 
 
 def shown(value: Any) -> str:
-    """Something that somebody wrote, as part of a message: a text as it is, anything else as Python
-    writes it."""
+    """A value as part of a message: a text as it is, anything else as repr() writes it. The middle
+    of a long one is left out."""
     return without_middle(value if isinstance(value, str) else repr(value), LONGEST_SHOWN)
 
 
@@ -72,7 +73,7 @@ def not_valid(key: str, value: Any, valid: str) -> BadInput:
 
 
 def signal_name(number: int) -> str:
-    """SIGSEGV; those for real time have no name."""
+    """The name of a signal, such as SIGSEGV; a real-time signal has none."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -80,11 +81,12 @@ def signal_name(number: int) -> str:
 
 
 def how_ended(code: int) -> str:
-    """A process, of which subprocess and os.waitstatus_to_exitcode() say the code."""
+    """Words for the end of a process. `code`: as subprocess and os.waitstatus_to_exitcode() give
+    it, so a signal is negative."""
     return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
 
 
-# as compilers, iperf3 and others mark what is no error
+# The marks of compilers, iperf3 and others for lines that are no errors.
 LABELLED = re.compile(r"(\S+: )?(warning|note|info|debug): ", re.IGNORECASE)
 
 
@@ -207,8 +209,8 @@ def describe_fault(e: BaseException) -> str:
 
 
 class NoLock(Exception):
-    """The terminal did not lock: a radio event, not a fault of the machine. `within_s`: of air
-    time."""
+    """The terminal did not lock: a radio event, not a fault of the machine. `within_s`: how long it
+    was waited for, seconds of air time."""
 
     def __init__(self, within_s: float) -> None:
         super().__init__(f"the terminal did not lock within {within_s:g} s of air time")

@@ -48,7 +48,7 @@ class Finding(TypedDict):
 
 class Verdict(TypedDict, total=False):
     valid: bool
-    reasons: list[str]  # of the findings
+    reasons: list[str]  # sentences of the findings
     checks: dict[str, bool]
     findings: list[Finding]
     replay: bool
@@ -92,7 +92,7 @@ class Count(NamedTuple):
     bytes: int = 0
 
 
-# as Count, by the kernel
+# As Count, but counted by the kernel.
 class Interface(TypedDict):
     to_macd: tuple[int, int]
     from_macd: tuple[int, int]
@@ -145,7 +145,7 @@ class Stall(TypedDict, total=False):
 
 class Share(TypedDict):
     used: float
-    allowed: float  # of a core
+    allowed: float  # share of a core
 
 
 class HeldBack(TypedDict, total=False):

@@ -11,14 +11,14 @@ try:
     import yaml
 
     from . import core_schema
-except ImportError:  # a reader of run records needs none (docs/how-to/run-record.md)
+except ImportError:  # a reader of run records needs no YAML (docs/how-to/run-record.md)
     yaml = None
 
 from .errors import BadInput
 from .errors import shown as shortened
 
 LONGEST, LONGEST_TABLE = 1 << 20, 1 << 26  # characters
-MOST_VALUES = 1_000_000  # with those that aliases repeat
+MOST_VALUES = 1_000_000  # values of a tree, each repetition by an alias counted
 DEEPEST = 100  # lists in lists; with thousands libyaml ends the process, and Python its stack
 # exceptions of code that reads another tree than it expects
 OTHER_TREE = (ValueError, LookupError, TypeError, AttributeError)
@@ -27,7 +27,7 @@ OTHER_TREE = (ValueError, LookupError, TypeError, AttributeError)
 def to_yaml(tree: Any) -> str:
     """YAML of a tree, with its keys in their order."""
     for key, text in texts(tree):
-        # of a file name that is not UTF-8
+        # Such characters come from a file name that is not UTF-8.
         if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
             raise BadInput(f"{key} is {text!r}; valid: text in UTF-8")
     return str(yaml.dump(tree, Dumper=core_schema.Dumper, sort_keys=False))
@@ -83,11 +83,11 @@ def of_yaml(text: str) -> Any:
 
 
 def check_nodes(root: Any) -> None:
-    """NotYaml: a scalar whose meaning is not certain, and a key that a mapping has twice, of which
-    YAML would take the last value."""
+    """Raises NotYaml for a scalar whose meaning is not certain, and for a key that a mapping has
+    twice, of which YAML would take the last value."""
     left, seen = [("", root)], set()
     for prefix, node in left:
-        if id(node) in seen:  # by an alias
+        if id(node) in seen:  # an alias leads to a node that was seen already
             continue
         seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
@@ -121,7 +121,7 @@ def check_scalar(place: str, node: Any) -> None:
 def refuse_expanding(root: Any) -> None:
     """Aliases in aliases make of a few lines more values than memory has, and one that is inside
     itself has no end."""
-    sizes: dict[int, int] = {}  # of a node, with all that is in it; 0: not known yet
+    sizes: dict[int, int] = {}  # number of values of a node and all below it; 0: not known yet
 
     def size(node: Any) -> int:
         if (known := sizes.get(id(node))) is not None:
@@ -150,7 +150,8 @@ def refuse_expanding(root: Any) -> None:
 
 
 def of_json(text: str) -> Any:
-    """ValueError: it is none, or deeper than Python's stack."""
+    """The value of a JSON text. Raises ValueError if it is no JSON, or nested deeper than Python's
+    stack allows."""
     try:
         return json.loads(text)
     except RecursionError:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which cells run on this machine, as their run directories tell (docs/reference/demo.md). Looking
-// disturbs nobody: the lock of the directory, which a launcher tries for, is not touched.
+// Finds the cells that run on this machine by their run directories (docs/reference/demo.md). It
+// does not take the lock of a directory, which a launcher may be waiting for.
 #pragma once
 
 #include <map>

@@ -15,7 +15,7 @@
 namespace wip::gui {
 namespace {
 
-constexpr qint64 most_waiting = 64 << 20;  // bytes, either way
+constexpr qint64 most_waiting = 64 << 20;  // bytes that wait in either direction
 constexpr int start_ms = 60'000, end_ms = 60'000;
 
 void start(QProcess& process, const QStringList& arguments) {
@@ -29,8 +29,8 @@ void start(QProcess& process, const QStringList& arguments) {
     // (PYTHONSAFEPATH, PYTHONWARNINGS, ...). If OPENWIP_TOP names no folder of OpenWIP, nothing
     // starts, and last_words() says so.
     const auto launcher = qEnvironmentVariable("OPENWIP_TOP") + "/host/cli";
-    const bool there = QFileInfo::exists(launcher + "/__main__.py");
-    process.start(there ? qEnvironmentVariable("OPENWIP_PYTHON", "python3") : QString(),
+    const bool launcher_found = QFileInfo::exists(launcher + "/__main__.py");
+    process.start(launcher_found ? qEnvironmentVariable("OPENWIP_PYTHON", "python3") : QString(),
                   QStringList{"-I", "-B", launcher, "record"} + arguments);
 }
 
@@ -63,7 +63,7 @@ record_writer::record_writer(const QString& path, const std::string& cell)
             recorder_.waitForFinished();
             refuse(path, last_words(recorder_));
         }
-    recorder_.readLine();  // the line with which it says that it records
+    recorder_.readLine();  // the line by which the recorder reports that it records
 }
 
 record_writer::~record_writer() { finish(); }

@@ -63,7 +63,7 @@ public:
 private:
     struct entry {
         std::int64_t time_ns;
-        qint64 offset;  // in the file
+        qint64 offset;  // position in the file
     };
     void give_up(const QString& why);
 

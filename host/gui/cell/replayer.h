@@ -14,7 +14,7 @@ public:
     // Throws as record_reader. The session shows the record from now on.
     replayer(const QString& path, session& into);
 
-    // Time went on by so much of the wall clock.
+    // Advances the replay by this time of the wall clock.
     void advance(std::int64_t wall_ns);
     void set_playing(bool on) { playing_ = on; }
     bool playing() const { return playing_; }

@@ -117,9 +117,9 @@ void session::take(const raw_message& raw) {
     if (message == nullptr) return;
     // Observer, supervisor and attenuator go on when the stations do not: what they say is no sign
     // of life of the cell.
-    const bool beside =
+    const bool outlives_stations =
         raw.source == "observer" || raw.source == "keeper" || raw.source == "attenuator";
-    if (!beside || last_message_ns_ == 0) last_message_ns_ = steady_ns();
+    if (!outlives_stations || last_message_ns_ == 0) last_message_ns_ = steady_ns();
     if (!model_.take(raw.source, *message)) reader_.was_garbage();
 }
 

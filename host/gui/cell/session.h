@@ -17,7 +17,7 @@
 namespace wip::gui {
 
 struct session_options {
-    std::string cell;  // empty: the one that runs
+    std::string cell;  // empty: the one cell that runs
     // Given endpoints by source instead of a cell of this machine.
     std::map<std::string, std::string> telemetry;
     std::map<std::string, std::string> control;

@@ -36,6 +36,7 @@ public:
     int drain(const message_sink& sink, int most = 4000);
 
 private:
+    // Hands one message to `sink`; false: none was waiting.
     bool take_one(const std::string& source, zmq::socket_t& socket, const message_sink& sink);
 
     zmq::context_t context_;

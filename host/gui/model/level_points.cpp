@@ -7,7 +7,8 @@ namespace wip::gui {
 std::optional<fader_point> level_point(std::int64_t slot, const openwip::control::AirStatus& a) {
     if (a.fader_paths_size() == 0) return {};
     fader_point p{slot, dbfs(NAN), dbfs(NAN), a.clipped(), a.lost_samples()};
-    const auto& path = a.fader_paths(0);  // of several: what lies between two levels is one's
+    // with several paths, what lies between the two levels belongs to one of them only
+    const auto& path = a.fader_paths(0);
     for (const auto& node : a.fader_nodes()) {
         if (node.name() == path.from() && node.has_input_dbfs()) p.input = dbfs(node.input_dbfs());
         if (node.name() == path.to() && node.has_output_dbfs()) p.output = dbfs(node.output_dbfs());

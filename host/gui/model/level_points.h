@@ -13,12 +13,13 @@ namespace wip::gui {
 
 struct fader_point {
     std::int64_t slot = 0;
-    dbfs input, output;  // at the ends of its first path; NaN: none
+    dbfs input, output;  // levels at the ends of the fader's first path; NaN: there is none
     std::uint64_t clipped = 0, lost_samples = 0;
 };
 struct attenuator_point {
     std::int64_t slot = 0;
-    std::array<float, 8> level_db{};  // by channel, the first is 1; NaN: none of its
+    // attenuation by channel, from channel 1; NaN: the attenuator has no such channel
+    std::array<float, 8> level_db{};
 };
 
 // Nothing: there is no fader.

@@ -6,7 +6,8 @@
 namespace wip::gui {
 namespace {
 
-constexpr double behind_share = 0.01;  // of the slots may be released later than the pacing limit
+// share of the slots that may be released later than the pacing limit
+constexpr double behind_share = 0.01;
 
 }  // namespace
 

@@ -21,7 +21,7 @@ namespace wip::gui {
 struct delay_part {
     const char* name;
     const char* help;
-    int colour;  // of series_colour()
+    int colour;  // index of series_colour()
 };
 inline constexpr std::array<delay_part, 5> delay_parts{{
     {"queue", "behind other packets", 0},

@@ -15,7 +15,7 @@
 namespace wip::gui {
 
 struct reading_counts {
-    std::uint64_t received = 0;  // good ones
+    std::uint64_t received = 0;  // valid messages
     std::uint64_t lost = 0;      // sequence numbers that never came
     std::uint64_t garbage = 0;   // does not parse, or holds what no publisher could have sent
     std::uint64_t future = 0;    // version above the one that is known here

@@ -19,10 +19,10 @@ using openwip::telemetry::Telemetry;
 constexpr std::size_t most_columns = 60'000, most_status = 12'000, most_receiver = 600,
                       most_packets = 300'000, most_tcp = 60'000, most_verdicts = 12'000,
                       most_events = 5'000, most_names = 200;
-// Publishers are apart by their buffers, not by seconds; a slot further away is another run, or a
+// Publishers differ by their buffers, not by seconds; a slot further away is another run, or a
 // damaged number. Two messages in a row have to agree before the axis follows.
 constexpr std::int64_t largest_step_back = 3 * slots_per_second;
-constexpr std::int64_t largest_step_ahead = 20 * slots_per_second;
+constexpr std::int64_t largest_step_ahead = 20 * slots_per_second;  // slots: 20 s
 constexpr float sane_db = 200;
 
 template <typename Repeated>
@@ -229,7 +229,7 @@ bool session_model::take(const std::string& source, const Telemetry& m) {
         case Telemetry::kFrames:
         case Telemetry::kIp:
         case Telemetry::WHAT_NOT_SET:
-            break;  // captures are another program's
+            break;  // these topics are for capture programs
     }
     if (!good) return false;
     revisions_[static_cast<std::size_t>(m.what_case()) % revisions_.size()] = ++revision_;
@@ -285,31 +285,31 @@ bool session_model::take_slot(std::int64_t slot, std::uint32_t user,
 }
 
 // Whichever of base station and terminal speaks last of a slot completes its column.
-void session_model::merge(const slot_column& mine, std::uint32_t user, bool first_queue) {
+void session_model::merge(const slot_column& part, std::uint32_t user, bool first_queue) {
     auto& columns = all_.columns;
-    if (!columns.empty() && mine.slot < columns.front().slot &&
+    if (!columns.empty() && part.slot < columns.front().slot &&
         columns.size() >= columns.capacity())
         return;
     all_.spacing = of_user_[user].spacing;
-    slot_column& all = columns.at_slot(mine.slot);
-    if (mine.grants_known && !all.grants_known) {
-        all.user = mine.user;
+    slot_column& all = columns.at_slot(part.slot);
+    if (part.grants_known && !all.grants_known) {
+        all.user = part.user;
         all.grants_known = true;
         for (std::size_t b = 0; b < nof_bins; ++b)
             if (all.user[b] == nobody) all.bits[b] = all.outcome[b] = 0;
     }
     if (first_queue) {
-        all.queued_packets = std::max<std::int64_t>(all.queued_packets, 0) + mine.queued_packets;
-        all.queued_bytes = std::max<std::int64_t>(all.queued_bytes, 0) + mine.queued_bytes;
+        all.queued_packets = std::max<std::int64_t>(all.queued_packets, 0) + part.queued_packets;
+        all.queued_bytes = std::max<std::int64_t>(all.queued_bytes, 0) + part.queued_bytes;
     }
     for (std::size_t b = 0; b < nof_bins && all.grants_known; ++b) {
         if (all.user[b] != user) continue;
-        all.measured_db[b] = mine.measured_db[b];
-        all.predicted_db[b] = mine.predicted_db[b];
-        all.true_db[b] = mine.true_db[b];
-        all.bits[b] = mine.bits[b];
-        all.outcome[b] = mine.outcome[b];
-        all.retransmissions[b] = mine.retransmissions[b];
+        all.measured_db[b] = part.measured_db[b];
+        all.predicted_db[b] = part.predicted_db[b];
+        all.true_db[b] = part.true_db[b];
+        all.bits[b] = part.bits[b];
+        all.outcome[b] = part.outcome[b];
+        all.retransmissions[b] = part.retransmissions[b];
     }
 }
 
@@ -390,7 +390,7 @@ bool session_model::take_packets(const openwip::telemetry::PacketBatch& batch) {
             return false;
     }
     for (const auto& r : batch.packet()) {
-        if (r.uplink()) continue;  // the views are of the downlink
+        if (r.uplink()) continue;  // The views show the downlink only.
         packet_point p;
         p.slot = slots_of_ns(r.left_ns());
         p.number = r.number();
@@ -408,7 +408,7 @@ bool session_model::take_packets(const openwip::telemetry::PacketBatch& batch) {
 }
 
 bool session_model::take_event(std::int64_t slot, const openwip::telemetry::Event& e) {
-    constexpr std::size_t longest = 300;
+    constexpr std::size_t longest = 300;  // characters
     events_.push_back({slot, ++event_serial_, static_cast<int>(e.severity()),
                        e.source().substr(0, longest), e.kind().substr(0, longest),
                        e.reason().substr(0, longest), e.count()});

@@ -31,14 +31,15 @@ constexpr std::array<T, nof_bins> filled(T value) {
 // The choice of a terminal for the pictures: all of them together.
 inline constexpr int all_users = -1;
 inline constexpr std::uint32_t most_users = 25;
-inline constexpr std::uint8_t nobody = 255;  // has the bin
+inline constexpr std::uint8_t nobody = 255;  // terminal number of a bin that is granted to nobody
 
 // One sampled slot: what base station and terminal have reported about its bins. If it is of all
 // terminals together, each bin has the values of the terminal that has the bin.
 struct slot_column {
     std::int64_t slot = 0;
     std::array<float, nof_bins> measured_db = filled(unknown);
-    std::array<float, nof_bins> predicted_db = filled(unknown);  // as used to plan this slot
+    // the prediction with which this slot was planned
+    std::array<float, nof_bins> predicted_db = filled(unknown);
     std::array<float, nof_bins> true_db = filled(unknown);
     std::array<std::uint8_t, nof_bins> bits = filled(unknown_byte);
     std::array<std::uint8_t, nof_bins> outcome = filled(unknown_byte);
@@ -61,11 +62,11 @@ struct base_point {
         std::uint64_t samples = 0, spikes = 0, held = 0, held_now = 0;
         double held_ms = 0, pdelay_ms = 0, threshold_ms = 0, delay_ms = 0;
     } injection;
-    struct rlc {  // of a UMTS bearer's downlink
+    struct rlc {  // of the downlink of a UMTS bearer
         std::int64_t window = 0;
         std::uint64_t held = 0, retransmissions = 0, polls = 0;
     } bearer{};
-    struct networks {  // of a terminal that moves between them; no rate: it does not
+    struct networks {  // of a terminal that moves between networks; no rate: it does not move
         double rate_kbps = 0;
         std::uint64_t waiting = 0;
         bool handing_over = false;
@@ -74,7 +75,7 @@ struct base_point {
 struct terminal_point {
     std::int64_t slot = 0;
     std::uint64_t uplink_queued = 0;
-    std::uint64_t rlc_statuses = 0;  // sent to a UMTS bearer's downlink
+    std::uint64_t rlc_statuses = 0;  // status PDUs sent to the downlink of a UMTS bearer
 };
 struct receiver_point {
     std::int64_t slot = 0;
@@ -82,9 +83,10 @@ struct receiver_point {
     openwip::telemetry::ReceiverSample sample;
 };
 struct packet_point {
-    double slot = 0;  // when it left
+    double slot = 0;  // slot at which the packet left
     std::uint64_t number = 0;
-    std::array<float, 5> part_ms{};  // queue, scheduling, air, retransmission, reordering
+    // delay parts in ms: queue, scheduling, air, retransmission, reordering
+    std::array<float, 5> part_ms{};
     float total_ms = 0;
     std::uint32_t bytes = 0;
     std::uint8_t dropped = 0;  // index into drop_reasons(), 0: delivered
@@ -164,8 +166,8 @@ public:
     // Several terminals: whose measurements are shown, or those of all_users.
     void show_user(int user);
     int shown_user() const {
-        const bool there = users_seen() > 1 && wanted_user_ < static_cast<int>(users_seen());
-        return there ? wanted_user_ : all_users;
+        const bool user_seen = users_seen() > 1 && wanted_user_ < static_cast<int>(users_seen());
+        return user_seen ? wanted_user_ : all_users;
     }
     std::uint32_t users_seen() const { return static_cast<std::uint32_t>(of_user_.size()); }
 
@@ -190,7 +192,7 @@ private:
     const openwip::control::MacStatus& of_shown_user(
         const openwip::control::MacStatus& status) const;
     void see_user(std::uint32_t user);
-    void merge(const slot_column& mine, std::uint32_t user, bool first_queue);
+    void merge(const slot_column& part, std::uint32_t user, bool first_queue);
     static void push_base(history& to, std::int64_t slot,
                           const openwip::control::MacStatus& status);
     static void push_terminal(history& to, std::int64_t slot,
@@ -218,12 +220,12 @@ private:
     std::deque<event_line> events_;
     // The end of a connection: its station, and at the base station the other end's address.
     struct flow_end {
-        int user;  // of the station, -1: the base station
+        int user;  // terminal of the station; -1: the base station
         std::string other_address;
     };
     std::vector<std::string> flows_;
     std::vector<flow_end> flow_ends_;
-    std::map<std::string, int> user_at_;  // address
+    std::map<std::string, int> user_at_;  // terminal by address
     std::vector<std::string> drop_reasons_;
 
     openwip::control::MacStatus base_, terminal_;
@@ -233,12 +235,13 @@ private:
     openwip::telemetry::Verdict verdict_;
     bool has_base_ = false, has_terminal_ = false;
 
-    std::map<std::string, std::int64_t> doubtful_;  // a slot far from the axis, by source
+    // by source: a slot far from the axis, until a second message confirms it
+    std::map<std::string, std::int64_t> doubtful_;
     std::map<std::string, std::int64_t> last_slots_;
     std::array<std::uint64_t, 32> revisions_{};
     std::uint64_t revision_ = 0, runs_ = 0, event_serial_ = 0;
     std::int64_t newest_ = 0, oldest_change_ = std::numeric_limits<std::int64_t>::max();
-    std::int64_t newest_before_ = 0;  // of the run before this one
+    std::int64_t newest_before_ = 0;  // newest slot of the run before
     int wanted_user_ = all_users;
 };
 

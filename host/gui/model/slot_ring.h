@@ -32,7 +32,7 @@ public:
         items_.insert(at, std::move(value));
         if (items_.size() > capacity_) items_.pop_front();
     }
-    // The sample of exactly this slot, made when there is none.
+    // The sample of exactly this slot; it is made if there is none.
     T& at_slot(decltype(T::slot) slot) {
         auto at = items_.end();
         while (at != items_.begin() && std::prev(at)->slot > slot) --at;

@@ -78,7 +78,7 @@ public:
     }
 
 Q_SIGNALS:
-    void taken();  // Return
+    void taken();  // Return was pressed
 
 protected:
     void wheelEvent(QWheelEvent* event) override { event->ignore(); }

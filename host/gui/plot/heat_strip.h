@@ -39,7 +39,7 @@ private:
     const slot_axis& axis_;
     painter paint_;
     QImage image_;
-    double column_slots_ = 0;             // that the picture was made for
+    double column_slots_ = 0;             // slots of a column when the picture was made
     std::int64_t first_ = 0, last_ = -1;  // columns that are in the picture
 };
 

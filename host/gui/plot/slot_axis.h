@@ -19,7 +19,7 @@ public:
 
     double left() const { return right_ - window_; }
     double right() const { return right_; }
-    double window() const { return window_; }  // slots
+    double window() const { return window_; }  // length of the visible window in slots
     bool following() const { return following_; }
     std::optional<double> cursor() const { return cursor_; }
 
@@ -27,15 +27,16 @@ public:
     void set_following(bool on);
     void set_right(double slot);  // stops following
     void set_window(double slot_count);
-    // Factor below 1: shorter window. `at`, the slot that stays where it is when paused.
+    // Scales the window by the factor; below 1 it becomes shorter. `at`: the slot that keeps its
+    // place when paused.
     void zoom(double factor, double at);
     void set_cursor(std::optional<double> slot);
 
-    static constexpr double shortest = 150, longest = 900'000;  // 0.1 s, 10 min
+    static constexpr double shortest = 150, longest = 900'000;  // slots: 0.1 s to 10 min
 
 Q_SIGNALS:
-    void scale_changed();  // other window
-    void moved();          // other right end while paused
+    void scale_changed();  // the length of the window has changed
+    void moved();          // the right end has moved while paused
     void cursor_changed();
     void following_changed(bool on);
 

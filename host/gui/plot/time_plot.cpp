@@ -123,10 +123,10 @@ void time_plot::place_note() {
     const QRect area = axisRect()->rect();
     if (area.height() <= 0) return;
     double top = 0.01;
-    for (auto* beside : findChildren<QCPLegend*>()) {
-        if (!beside->visible()) continue;  // every QCustomPlot has one that is not in use
-        const QRect taken = beside->outerRect();
-        if (taken.top() > area.bottom()) continue;  // of an axis rect below
+    for (auto* legend : findChildren<QCPLegend*>()) {
+        if (!legend->visible()) continue;  // every QCustomPlot has a second, unused axis
+        const QRect taken = legend->outerRect();
+        if (taken.top() > area.bottom()) continue;  // it belongs to an axis rect below
         const int room = taken.left() - area.left() - 12;
         if (QFontMetrics(note_->font()).size(0, note_->text()).width() > room)
             top = double(taken.bottom() + 2 - area.top()) / area.height();

@@ -51,7 +51,7 @@ private:
     QCPItemText* message_;
     QCPItemText* note_;
     std::vector<QCPItemStraightLine*> cursors_;
-    double cursor_x_ = 0;  // where they are
+    double cursor_x_ = 0;  // slot at which the cursors are drawn
     int right_digits_;
     std::optional<QPointF> drag_from_;
     double drag_right_ = 0;

@@ -100,7 +100,7 @@ std::vector<double> channel_view::impulse_db(const openwip::telemetry::ReceiverS
         };
         double sum_real = 0, sum_imaginary = 0;
         for (std::size_t n = 0; n < nof_subcarriers; ++n) {
-            if (n == nof_subcarriers / 2) next();  // over the empty DC
+            if (n == nof_subcarriers / 2) next();  // skips the empty DC subcarrier
             sum_real += real[n] * cosine - imaginary[n] * sine;
             sum_imaginary += real[n] * sine + imaginary[n] * cosine;
             next();
@@ -133,7 +133,8 @@ void channel_view::refresh(bool all) {
         for (std::size_t k = 0; k < h.size(); ++k)
             impulse.append({delay_us(static_cast<int>(k)), h[k]});
         const double peak = *std::ranges::max_element(h);
-        low = 10 * std::floor(std::max(low, high - 80) / 10);  // where the axis begins
+        // the axis begins at a multiple of 10 dB
+        low = 10 * std::floor(std::max(low, high - 80) / 10);
         moved = fit(plot_->yAxis, db(low), db((high - text_share * low) / (1 - text_share))) |
                 static_cast<int>(
                     fit(plot_->axisRect(1)->axis(QCPAxis::atLeft), db(peak - 55), db(peak)));

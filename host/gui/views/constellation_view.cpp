@@ -125,7 +125,7 @@ void constellation_view::refresh(bool all) {
         canvas_->of(bits).points = 0;
     }
     constexpr int middle = constellation_canvas::side / 2;
-    static const auto cell_of = [] {  // of a coordinate, -128..127
+    static const auto cell_of = [] {  // index of a coordinate from -128 to 127
         std::array<std::uint8_t, 256> cells{};
         for (int v = -128; v < 128; ++v)
             cells[static_cast<std::size_t>(v + 128)] = static_cast<std::uint8_t>(

@@ -15,7 +15,8 @@ class constellation_canvas : public QWidget {
     Q_OBJECT
 public:
     static constexpr int side = 97;  // cells of each picture, the middle one is the origin
-    static constexpr double reach = 127.0 / 64;  // of the axes, in roots of the mean symbol energy
+    // end of the axes, in units of the root mean symbol energy
+    static constexpr double reach = 127.0 / 64;
     struct plane {
         std::array<std::uint32_t, side * side> hits{};
         int points = 0;

@@ -40,20 +40,20 @@ bool same(const QString& a, const QString& b) {
     return number_a && number_b ? std::abs(x - y) <= 1e-9 * std::abs(x) : a == b;
 }
 
-QString text(const std::string& of) { return QString::fromStdString(of); }
+QString text(const std::string& s) { return QString::fromStdString(s); }
 
 }  // namespace
 
 const std::vector<control_row>& control_rows() { return config::controls(); }
 
-controls_view::controls_view(session& of, slot_axis& axis)
+controls_view::controls_view(session& shown, slot_axis& axis)
     : view("controls", "Controls",
            "Settings of the running cell. Right: the value that the process says it runs with. "
            "Grey: this cell "
            "does not have the setting.",
-           of.model(), axis),
-      session_(of),
-      subject_(of.subject()) {
+           shown.model(), axis),
+      session_(shown),
+      subject_(shown.subject()) {
     auto* box = new QWidget;
     auto* column = new QVBoxLayout(box);
     column->setContentsMargins(4, 2, 4, 2);
@@ -201,7 +201,8 @@ std::map<std::string, std::string> controls_view::flat(const std::string& yaml) 
 std::map<std::string, std::string> controls_view::in_use(const openwip::control::MacStatus& mac) {
     auto found = flat(mac.effective_yaml());
     const auto& receiver = mac.radio();
-    if (receiver.predictor().empty()) return found;  // no receiver, or nothing heard of it yet
+    // there is no receiver, or no status of it has come yet
+    if (receiver.predictor().empty()) return found;
     for (const auto& [key, value] :
          {std::pair{"phy.predictor", receiver.predictor()},
           std::pair{"link.combining", std::string(receiver.combining() ? "on" : "off")}})
@@ -264,17 +265,19 @@ void controls_view::send(line& l) {
     l.touched = true;
     say(QStringLiteral("%1 = %2: sent").arg(text(l.row->key), value), false);
     const std::string station = l.row->station;
-    line* const of = &l;
+    line* const edited = &l;
     client_.ask(
         endpoint->second, session_.keys(), request,
-        [this, of, value, station](const openwip::control::Reply* reply, const std::string& why) {
-            of->touched = false;
+        [this, edited, value, station](const openwip::control::Reply* reply,
+                                       const std::string& why) {
+            edited->touched = false;
             if (reply == nullptr || !reply->ok()) {
-                say(QStringLiteral("%1 = %2: %3").arg(text(of->row->key), value, text(why)), true);
+                say(QStringLiteral("%1 = %2: %3").arg(text(edited->row->key), value, text(why)),
+                    true);
             } else {
-                say(QStringLiteral("%1 = %2: taken").arg(text(of->row->key), value), false);
+                say(QStringLiteral("%1 = %2: taken").arg(text(edited->row->key), value), false);
             }
-            next_ask_ns_[station] = 0;  // read back at once
+            next_ask_ns_[station] = 0;  // the value is read back at once
         });
 }
 
@@ -327,10 +330,10 @@ void controls_view::show_effective(const std::string& station,
 
 QString controls_view::read_back(const std::string& station, const std::string& key) const {
     if (!is_of_subject()) return {};
-    const auto of = effective_.find(station);
-    if (of == effective_.end()) return {};
-    const auto at = of->second.find(key);
-    return at == of->second.end() ? QString() : plain(at->second);
+    const auto values = effective_.find(station);
+    if (values == effective_.end()) return {};
+    const auto at = values->second.find(key);
+    return at == values->second.end() ? QString() : plain(at->second);
 }
 
 void controls_view::refresh(bool) {

@@ -32,7 +32,7 @@ const std::vector<control_row>& control_rows();
 class controls_view : public view {
     Q_OBJECT
 public:
-    controls_view(session& of, slot_axis& axis);
+    controls_view(session& shown, slot_axis& axis);
     void refresh(bool all) override;
     int frames_per_second() const override { return 20; }
     bool ticks() const override { return true; }
@@ -60,10 +60,10 @@ private:
         const control_row* row;
         QComboBox* choice = nullptr;
         QDoubleSpinBox* number = nullptr;
-        QWidget* editor = nullptr;  // one of the two
+        QWidget* editor = nullptr;  // one of the two editors above
         QLabel *label = nullptr, *value = nullptr;
         QPushButton* button = nullptr;
-        bool touched = false;  // the person is at it: reading back must not change the editor
+        bool touched = false;  // the user is editing, so reading back must not change the editor
     };
     static QString help_of(const control_row& row);
     void show_found(const QString& words);
@@ -87,7 +87,7 @@ private:
     std::map<std::string, std::map<std::string, std::string>> effective_;
     std::map<std::string, std::int64_t> next_ask_ns_;
     std::set<std::string> asked_;  // a status question is open
-    std::uint64_t subject_;        // whose values these are
+    std::uint64_t subject_;        // subject of the session to which the values belong
 };
 
 }  // namespace wip::gui

@@ -81,7 +81,8 @@ public:
         }
         for (std::size_t i = 0; i < 5; ++i) parts_[i]->data()->set(tops[i], true);
         drops_->data()->set(drops, true);
-        draw(plot_, fit_upwards(plot_->yAxis, 1.3 * high) || all);  // the legend above
+        // leaves room for the legend above
+        draw(plot_, fit_upwards(plot_->yAxis, 1.3 * high) || all);
     }
 
     QString csv() const override {

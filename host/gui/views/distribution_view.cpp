@@ -11,7 +11,7 @@ namespace wip::gui {
 namespace {
 
 constexpr double shortest_ms = 0.1, least_percent = 0.01;
-constexpr int steps = 200;
+constexpr int steps = 200;  // points of the model's curve
 
 class distribution_view : public view {
 public:

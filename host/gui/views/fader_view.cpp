@@ -12,8 +12,8 @@
 namespace wip::gui {
 namespace {
 
-constexpr double lowest_db = -60;  // of a tap, below 0 dB
-constexpr dbfs silent{-60};
+constexpr double lowest_db = -60;  // lowest tap gain that is drawn, dB
+constexpr dbfs silent{-60};        // a level below this is no signal
 constexpr double samples_per_ms = static_cast<double>(sample_rate_hz) / 1000;
 
 QString off(db residual, db limit) {
@@ -22,14 +22,15 @@ QString off(db residual, db limit) {
         .arg(limit.value, 0, 'f', 1);
 }
 
-constexpr int first_colour = 2;  // of a path; below are input and output, and 3 the channel
+// colour of the first path; the colours before it are of input and output
+constexpr int first_colour = 2;
 QColor path_colour(std::size_t path) {
     return series_colour(path == 0 ? first_colour : static_cast<int>(path) + 3);
 }
 
-template <class Of>
-QString way_of(const Of& of) {
-    return QString::fromStdString(of.from() + " to " + of.to());
+template <class Path>
+QString way_of(const Path& path) {
+    return QString::fromStdString(path.from() + " to " + path.to());
 }
 
 std::uint64_t too_late(const openwip::control::AirStatus& a) {
@@ -68,7 +69,7 @@ public:
         const auto& a = model().air();
         const bool is_there = a.delay_samples() != 0;
         const bool attenuates = !model().attenuator().state().empty();
-        plot_->yAxis->setRange(-70, attenuates ? 110 : 45);  // the words above full scale
+        plot_->yAxis->setRange(-70, attenuates ? 110 : 45);  // the words stand above full scale
         plot_->say(!is_there && !attenuates
                        ? "No fader: the channel is in the medium (demo --air cabled)"
                        : QString());
@@ -144,7 +145,7 @@ private:
                      ++i) {
                     delays.append(path.tap_delay_us(i));
                     gains.append(
-                        std::max(path.tap_gain_db(i) - lowest_db, 0.0));  // of a bar: its length
+                        std::max(path.tap_gain_db(i) - lowest_db, 0.0));  // length of a bar
                 }
                 taps_[k]->setName(way_of(path));
             }
@@ -215,7 +216,8 @@ private:
     QCPGraph* output_ = add_line(plot_, "output", series_pen(1));
     QCPGraph* channel_ = add_line(plot_, "channel", series_pen(3));  // output over input, dB
     QCPLegend* level_names_ = small_legend(plot_, plot_->axisRect(), {input_, output_, channel_});
-    std::vector<QCPGraph*> attenuation_;  // by channel, in the legend once it is one of a run
+    // by channel; a line is in the legend once the run uses its channel
+    std::vector<QCPGraph*> attenuation_;
     QCPAxisRect* below_ = add_rect_below(plot_);
     QCPLegend* path_names_ = small_legend(plot_, below_);
     std::vector<QCPBars*> taps_;  // by path

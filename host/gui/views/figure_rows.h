@@ -16,7 +16,8 @@ namespace wip::gui {
 
 using messages_by_topic = std::map<std::string, const google::protobuf::Message*>;
 
-// The sum over its fields, and over each one of a list; nothing: not known.
+// The value of the figure: the sum over its fields, and over the entries of each list; empty: it is
+// not known.
 std::optional<double> value_of(const config::key_figure& f, const google::protobuf::Message& from);
 
 // Figures of a topic that is not there are unknown; those that do not apply are left out.

@@ -34,12 +34,14 @@ public:
         for (const auto& p : visible(model().verdict_points())) {
             const double goodput = goodput_bps(p);
             if (std::isfinite(goodput)) good.append({x_of(p), goodput * 1e-6});
-            if (p.capacity_bps > 0) most.append({x_of(p), p.capacity_bps * 1e-6});  // 0: not known
+            // 0: the capacity is not known
+            if (p.capacity_bps > 0) most.append({x_of(p), p.capacity_bps * 1e-6});
             high = std::max({high, p.goodput_bps * 1e-6, p.capacity_bps * 1e-6});
         }
         goodput_->data()->set(good, true);
         capacity_->data()->set(most, true);
-        draw(plot_, fit_upwards(plot_->yAxis, 1.2 * high) || all);  // the legend above
+        // leaves room for the legend above
+        draw(plot_, fit_upwards(plot_->yAxis, 1.2 * high) || all);
     }
 
     QString csv() const override {

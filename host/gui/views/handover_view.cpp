@@ -54,7 +54,7 @@ public:
         plot_->note(words(), model().base().mobility().handing_over());
         rate_->data()->set(rate, true);
         waiting_->data()->set(waiting, true);
-        // The words and the legend above.
+        // The note and the legend stand above the curves.
         plot_->yAxis->setRange(0, std::max(1.5 * high, 4.0));
         plot_->yAxis2->setRange(0, std::max(1.5 * most, 4.0));
         draw(plot_, all);

@@ -82,7 +82,7 @@ void heat_view::make_legend() {
     for (auto* item : legend_) plot_->removeItem(item);
     legend_.clear();
     legend_to_ = highest();
-    constexpr int steps = 64;
+    constexpr int steps = 64;  // colours of the legend
     QImage bar(1, kind_.colour != nullptr ? static_cast<int>(legend_to_ - kind_.low) + 1 : steps,
                QImage::Format_RGB32);
     for (int i = 0; i < bar.height(); ++i) {
@@ -121,7 +121,7 @@ void heat_view::make_legend() {
     };
     if (kind_.name != nullptr) {
         const int n = bar.height();
-        const int step = (n + 4) / 5;  // room for five names
+        const int step = (n + 4) / 5;  // there is room for five names
         for (int i = 0; i < n; i += step)
             label(kind_.terminals ? QString::number(i + 1)
                                   : kind_.name(static_cast<int>(kind_.low) + i),

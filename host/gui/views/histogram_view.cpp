@@ -14,15 +14,15 @@ constexpr double least_percent = 0.01;  // lower end of the logarithmic axis
 class histogram_view : public view {
 public:
     enum class kind { modulation, retransmissions };
-    histogram_view(kind of, const session_model& model, slot_axis& axis)
-        : view(of == kind::modulation ? "modulation_histogram" : "arq_histogram",
-               of == kind::modulation ? "Modulation histogram" : "ARQ histogram",
-               of == kind::modulation
+    histogram_view(kind shown, const session_model& model, slot_axis& axis)
+        : view(shown == kind::modulation ? "modulation_histogram" : "arq_histogram",
+               shown == kind::modulation ? "Modulation histogram" : "ARQ histogram",
+               shown == kind::modulation
                    ? "Frames sent in the visible window by modulation (% of frames)."
                    : "Frames acknowledged in the visible window by the number of their "
                      "retransmissions (% of frames, logarithmic).",
                model, axis),
-          kind_(of) {
+          kind_(shown) {
         bars_->setPen(Qt::NoPen);
         bars_->setBrush(series_colour(kind_ == kind::modulation ? 0 : 1));
         bars_->setWidth(0.8);

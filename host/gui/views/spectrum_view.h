@@ -30,8 +30,8 @@ public:
 
 private:
     struct curves {
-        std::int64_t slot = -1;  // of the newest one; -1: none
-        int samples = 0;         // that the mean is of
+        std::int64_t slot = -1;  // slot of the newest spectrum; -1: none
+        int samples = 0;         // spectra that the mean was made of
         std::vector<double> newest, mean, highest;
     };
     curves shown() const;

@@ -71,7 +71,8 @@ public:
             lines_[i].retransmitted->data()->set(again, true);
         }
         plot_->say(shown.empty() ? "No TCP flow seen in this window" : "");
-        const bool changed = fit_upwards(plot_->yAxis, 1.3 * most_segments) |  // the legend above
+        // leaves room for the legend above
+        const bool changed = fit_upwards(plot_->yAxis, 1.3 * most_segments) |
                              static_cast<int>(fit_upwards(time_axis_, most_ms));
         draw(plot_, changed || all);
     }

@@ -23,7 +23,7 @@ public:
     virtual int frames_per_second() const { return 10; }
     // Paints only what has changed since its last refresh: until then no change may be forgotten.
     virtual bool paints_changes() const { return false; }
-    // Has something to do even when no message has come.
+    // Whether it has to be refreshed even if no message has come.
     virtual bool ticks() const { return false; }
     // The widget that gets the keyboard when this view gets it.
     virtual QWidget* entrance() { return widget(); }

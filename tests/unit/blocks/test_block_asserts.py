@@ -108,7 +108,7 @@ class Asserts(unittest.TestCase):
                 "wip_slot_receiver", gain_db=gain, lowest_gain_db="-10", highest_gain_db="20"
             )
             self.assertEqual(any("Receive gain at first" in m for m in reported), refused, reported)
-        # without gain control it is what it is
+        # Without gain control the level is not changed.
         self.assertEqual(self.errors("wip_slot_receiver", gain_db="21"), [])
 
 

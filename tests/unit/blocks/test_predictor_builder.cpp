@@ -36,8 +36,8 @@ TEST(predictor_builder, makes_what_was_ordered_once) {
     EXPECT_EQ(builder.take(), nullptr);
 }
 
-// Ordered as work() does, in a thread of the slot path: of real-time priority where that is
-// allowed.
+// The predictor is ordered as work() orders it, in a thread of the slot path: with real-time
+// priority where that is allowed.
 TEST(predictor_builder, builds_in_a_thread_without_the_priority_of_who_orders) {
     wip::predictor_builder builder;
     std::set<int> before;

@@ -18,7 +18,7 @@ TEST(receiver_detail, has_the_symbols_of_the_bins_in_use_the_channel_and_the_noi
     slot.locked = slot.grant_ok = true;
     slot.bins[2].outcome = frame_outcome::good;
     slot.bins[2].symbols = first;
-    slot.bins[3].symbols = second;  // unused: not to be sent
+    slot.bins[3].symbols = second;  // an unused bin is not sent
     slot.bins[9].outcome = frame_outcome::bad;
     slot.bins[9].symbols = second;
     slot.channel = channel;

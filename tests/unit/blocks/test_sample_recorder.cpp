@@ -66,7 +66,7 @@ TEST_F(a_recording, holds_what_came_and_says_where_the_sample_time_jumped) {
     EXPECT_EQ(facts.stretches[0].first_sample, 100);
     EXPECT_EQ(facts.stretches[1].first_sample, 300);
     EXPECT_EQ(facts.stretches[1].index, 100);
-    EXPECT_FALSE(facts.stretches[1].lost_by_recorder);  // by the radio
+    EXPECT_FALSE(facts.stretches[1].lost_by_recorder);  // the radio lost them
     auto expected = numbers(100, 100);
     for (const auto n : numbers(300, 10)) expected.push_back(n);
     EXPECT_EQ(written(), expected);

@@ -40,7 +40,7 @@ public:
     explicit fake_macd(const std::string& endpoint)
         : link_(wip::peer::make_link(
               {.endpoint = endpoint, .which = wip::peer::end::bind, .name = "slot_link"})) {}
-    void hang_up() { link_.reset(); }  // what was sent still goes out
+    void hang_up() { link_.reset(); }  // messages that were sent still go out
     void send(const ToFlowgraph& m) { send_bytes(m.SerializeAsString()); }
     // Sends bytes as soon as there is a partner.
     void send_bytes(const std::string& bytes) {

@@ -105,7 +105,7 @@ TEST(slot_number, without_lock_for_hours_the_count_is_mended_forwards) {
 TEST(slot_number, a_base_station_that_began_anew_is_followed_forwards) {
     two_clocks c{700'000, 0, 0, {}};
     slot last = c.locked(0);
-    c.first = 12;  // its clock was set to zero
+    c.first = 12;  // the transmitter's clock was set to zero
     for (int k = 100; k < 105; ++k) {
         const slot here = c.locked(k);
         EXPECT_TRUE(c.fits(here, k));

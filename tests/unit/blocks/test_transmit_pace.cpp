@@ -8,8 +8,8 @@
 namespace wip {
 namespace {
 
-constexpr std::int64_t second = 1'000'000'000;
-constexpr std::int64_t tick_ns = 130;  // less than one sample
+constexpr std::int64_t second = 1'000'000'000;  // ns
+constexpr std::int64_t tick_ns = 130;           // ns, less than one sample
 
 TEST(radio_clock, is_not_known_before_a_reading_and_not_by_a_clock_that_has_not_begun) {
     iq::radio_clock clock;
@@ -28,7 +28,7 @@ TEST(radio_clock, goes_on_between_readings) {
     EXPECT_GE(later, 2 * sample_rate_hz - 400);  // 50 ppm of a second
 }
 
-// A reading that took long is a loose bound, and one of a medium that stood still as well.
+// A reading that took long is a loose bound, and so is one of a medium that stalled.
 TEST(radio_clock, takes_the_tightest_bound) {
     iq::radio_clock clock;
     const auto truth = [](std::int64_t ns) { return ns * 96 / 12500; };  // samples

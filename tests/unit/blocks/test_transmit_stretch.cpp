@@ -50,7 +50,7 @@ TEST(TransmitStretch, WhatWasMadeUpToAMomentIsTheSlotBeforeAGapWhereTheMomentIsI
     transmit_stretch s(slot(150), slot_count(10));
     for (int i = 0; i < 5; ++i) s.made();
     EXPECT_EQ(s.made_until(slot(153)), slot(153));
-    EXPECT_EQ(s.made_until(slot(200)), slot(154));  // not made yet
+    EXPECT_EQ(s.made_until(slot(200)), slot(154));  // slot 200 has not been made yet
     s.skip_to(slot(230));
     for (const int moment : {154, 155, 200, 229, 240})
         EXPECT_EQ(s.made_until(slot(moment)), slot(154)) << moment;
@@ -76,7 +76,7 @@ TEST(TransmitStretch, AFaultBeforeAGapThatHasEndedTheStretchDoesNotCount) {
 
 TEST(TransmitStretch, LeftOutIsWhatLiesBetweenTwoStretches) {
     transmit_stretch s(slot(150), slot_count(2));
-    s.skip_to(slot(152));  // before the first one
+    s.skip_to(slot(152));  // the skip comes before the first slot
     s.made();
     s.fault(slot(152));
     s.ended();
@@ -96,14 +96,14 @@ TEST(TransmitStretch, AfterARadioRanDryTheGapIsAsLongAsItIsBehind) {
     s.was_late(next_came_at);  // 2.3 slots behind
     s.ended();
     EXPECT_EQ(s.next(), slot(156 + 1 + 2));
-    s.was_late(sample(155 * 5120));  // what else is dropped of the old burst
+    s.was_late(sample(155 * 5120));  // further packets of the old burst are dropped
     EXPECT_EQ(s.next(), slot(159));
 }
 
 TEST(TransmitStretch, AStretchThatHasNotBegunYetBeginsBehindTheLateRadio) {
     transmit_stretch s(slot(150), slot_count(1));
     for (int i = 0; i < 6; ++i) s.made();
-    s.skip_to(slot(157));  // left out, since the transmitter was late as well
+    s.skip_to(slot(157));  // skipped, since the transmitter was late as well
     s.ran_dry(dry_at);
     EXPECT_EQ(s.next(), slot(157));
     s.was_late(next_came_at);

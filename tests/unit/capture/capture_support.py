@@ -90,7 +90,7 @@ def ended(process, timeout=30):
 
 
 def capture(cell, folder, *arguments, topics=3):
-    """The telemetry of a scripted cell as a file; what wip_capture said."""
+    """(file, standard error of wip_capture): captures the telemetry of a scripted cell."""
     file = pathlib.Path(folder, "capture.pcapng")
     process = start(folder, "-o", file, *arguments)
     publishers = Publishers(folder)

@@ -60,7 +60,7 @@ def main(seconds):
             {station: message(station == "base") for station in publishers.sockets}
             for _ in range(TEMPLATES)
         ]
-        before, began, behind = cpu_seconds(process.pid), time.monotonic(), 0.0
+        before, began, latest_s = cpu_seconds(process.pid), time.monotonic(), 0.0
         for n in range(round(1500 * seconds / BATCH)):
             slot = n * BATCH
             for station, m in ready[n % TEMPLATES].items():
@@ -69,7 +69,7 @@ def main(seconds):
                     s.air = slot + i
                 publishers.publish(station, "frames", m)
             wait = began + slot / 1500 - time.monotonic()
-            behind = max(behind, -wait)
+            latest_s = max(latest_s, -wait)
             if wait > 0:
                 time.sleep(wait)
         took = time.monotonic() - began
@@ -80,7 +80,7 @@ def main(seconds):
         print(output.strip())
         print(
             f"{spent / took:.3f} cores over {took:.1f} s; {os.path.getsize(file) / took / 1e6:.1f}"
-            f" MB/s; the publisher was {1000 * behind:.0f} ms behind at worst"
+            f" MB/s; the publisher was {1000 * latest_s:.0f} ms behind at worst"
         )
 
 

@@ -17,9 +17,9 @@ from openwip_cli.messages import link_frames
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import frame_batches
 
-GOOD, BAD, UNKNOWN = 1, 2, 3
+GOOD, BAD, UNKNOWN = 1, 2, 3  # outcomes of a frame (telemetry.proto)
 LOOP = 3  # slots from a transmission to its retransmission
-CRC_NIBBLES = 6
+CRC_NIBBLES = 6  # 24 bits
 
 
 def slot_ns(slot):
@@ -147,7 +147,8 @@ class ScriptedCell:
         for bin_index, unit in units:
             bad = fail(unit)
             outcome = UNKNOWN if unheard else BAD if bad else GOOD
-            self.log.append((self.slot, bin_index, copy.copy(unit), outcome))  # as it was sent
+            # a copy of the unit as it was sent
+            self.log.append((self.slot, bin_index, copy.copy(unit), outcome))
             sent.append(self._record(bin_index, unit, 0))
             received.append(self._record(bin_index, unit, outcome))
             if outcome == GOOD:

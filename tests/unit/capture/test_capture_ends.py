@@ -52,7 +52,7 @@ class Ends(InFolder):
         process, publishers = self.running(
             "-o", file, "--keeper", f"ipc://{self.folder}/keeper.telemetry"
         )
-        time.sleep(0.2)  # until it has subscribed there
+        time.sleep(0.2)  # seconds until the capture has subscribed
         verdict = pb.Telemetry(
             version=pb.VERSION_CURRENT, verdict=pb.Verdict(reason=["x" * 50] * 500)
         ).SerializeToString()
@@ -99,7 +99,7 @@ class Ends(InFolder):
         values, counts = capinfos(file)
         self.assertGreater(sum(counts.values()), 20)
         reported_counts = dict(re.findall(r" (\w+\.\w+) (\d+),", reported))
-        # those in the file, not those that came
+        # It counts the messages in the file, not all that came.
         self.assertEqual({name: int(n) for name, n in reported_counts.items()}, counts)
         self.assertIn(f"openwip capture: {sum(counts.values())} packets to {file}:", reported)
         self.assertIn("(File too large)", reported)

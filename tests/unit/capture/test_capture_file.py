@@ -193,7 +193,7 @@ class Losses(InFolder):
         batches = [
             m for station, topic, m in cell.messages if (station, topic) == ("terminal", "ip")
         ]
-        batches[0].ip.skipped = 5  # before this capture began
+        batches[0].ip.skipped = 5  # skipped before this capture began
         for message in batches[1:]:
             message.ip.skipped = 7
         file, reported = cs.capture(cell, self.folder)

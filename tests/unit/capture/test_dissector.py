@@ -382,7 +382,8 @@ class Installation(Case):
         coloured = self.in_terminal(
             "-n", "-C", "OpenWIP", "--color", "-r", str(file), "-Y", "wip.damaged"
         )
-        self.assertIn("\x1b[48;2;237;178;152m", coloured)  # as in the profile's colorfilters
+        # the colour in the profile's colorfilters
+        self.assertIn("\x1b[48;2;237;178;152m", coloured)
         self.assertIn("terminal.frames", coloured)
         programs = subprocess.run(
             cs.with_extcap(f"{self.folder}/extcap", ["tshark", "-G", "plugins"]),

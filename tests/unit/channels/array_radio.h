@@ -61,12 +61,12 @@ struct array_radio final : fading_radio {
     events take_events() override { return std::exchange(happened, {}); }
     tick now() override { return begins + passed + at; }
 
-    static constexpr tick wait = 768000;  // a tenth of a second
+    static constexpr tick wait = 768000;  // samples: a tenth of a second
     std::vector<cf32> in, sent;
     std::optional<tick> silent_at;
-    int nof_silent = 0;  // waits
+    int nof_silent = 0;  // number of waits
     bool clock_goes_on = true;
-    tick passed = 0;  // in silence
+    tick passed = 0;  // samples that passed in silence
     std::function<void()> at_silence = [] {};
     tick begins = beginning, at = 0, lost_for = 0;
     std::optional<tick> lost_at;

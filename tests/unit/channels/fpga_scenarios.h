@@ -18,7 +18,7 @@ namespace wip::vusrp::fpga {
 struct expected_event {
     std::string kind;
     tick time;
-    int after_packets = -1;  // not said
+    int after_packets = -1;  // -1: not given
 };
 
 struct expected_result {

@@ -162,7 +162,7 @@ TEST(AirTuning, holds_each_value_from_its_sample_on) {
     tuning t(1);
     t.set(100, 2);
     t.set(50, 3);
-    t.set(100, 4);  // replaces
+    t.set(100, 4);  // replaces the tap
     EXPECT_EQ(t.at(49), 1);
     EXPECT_EQ(t.at(50), 3);
     EXPECT_EQ(t.at(99), 3);

@@ -286,7 +286,7 @@ TEST_F(AirQueues, an_unread_ring_has_no_room_and_overflows_with_its_content_kept
     reader.take(y);
     EXPECT_EQ(y.back(), cf32(3, 0));
     EXPECT_EQ(reader.look().what, receive_reader::state::overflow);
-    release(full + 10000);  // all read: the next window begins
+    release(full + 10000);  // all is read, so the next window begins
     s = reader.look();
     EXPECT_EQ(s.what, receive_reader::state::samples);
     EXPECT_EQ(s.position, full + 10000);
@@ -327,7 +327,7 @@ TEST_F(AirQueues, a_new_owner_starts_afresh) {
 TEST_F(AirQueues, a_gap_is_an_overflow_after_which_the_window_goes_on) {
     received.start(0, 0, 0);
     received.gap(1000, 1500);
-    received.gap(1000, 1500);  // computed once more
+    received.gap(1000, 1500);  // these samples are computed a second time
     EXPECT_EQ(node->overflows, 1u);
     EXPECT_EQ(received.wanted(900, 2000).to, 1000);
     EXPECT_EQ(received.wanted(1000, 2000).from, 1500);
@@ -437,7 +437,7 @@ TEST_F(AirQueues, any_times_of_a_window_are_bounded) {
                 EXPECT_TRUE(is_time(s.position));
                 EXPECT_GE(s.available, 0);
                 EXPECT_LE(s.available, static_cast<tick>(receive_ring_size));
-                w.end = least;  // over, if it was not
+                w.end = least;  // ends the window, if it was not over yet
                 reader.look();
             }
 }

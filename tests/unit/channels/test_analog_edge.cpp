@@ -17,7 +17,7 @@ using wip::db;
 
 namespace {
 
-constexpr double rate = 7.68e6, pi = std::numbers::pi;
+constexpr double rate = 7.68e6, pi = std::numbers::pi;  // Hz
 using samples = std::vector<cf32>;
 
 TEST(AnalogEdge, a_gain_setting_is_off_within_its_limits_and_always_by_the_same) {

@@ -24,11 +24,11 @@ namespace {
 using row = std::array<float, nof_bins>;
 
 struct pairs {
-    std::vector<std::pair<double, double>> of;  // predicted, true
+    std::vector<std::pair<double, double>> snrs;  // (predicted, true) SNRs
 
     double nmse() const {
         double error = 0, power = 0;
-        for (const auto& [p, g] : of) {
+        for (const auto& [p, g] : snrs) {
             error += (p - g) * (p - g);
             power += g * g;
         }
@@ -36,13 +36,13 @@ struct pairs {
     }
     // Mean true SNR over mean predicted SNR in each tenth of the predictions.
     std::vector<double> bias_of_deciles() {
-        std::sort(of.begin(), of.end());
+        std::sort(snrs.begin(), snrs.end());
         std::vector<double> ratio;
         for (std::size_t d = 0; d < 10; ++d) {
             double predicted = 0, truth = 0;
-            for (std::size_t i = d * of.size() / 10; i < (d + 1) * of.size() / 10; ++i) {
-                predicted += of[i].first;
-                truth += of[i].second;
+            for (std::size_t i = d * snrs.size() / 10; i < (d + 1) * snrs.size() / 10; ++i) {
+                predicted += snrs[i].first;
+                truth += snrs[i].second;
             }
             ratio.push_back(truth / predicted);
         }
@@ -64,7 +64,7 @@ pairs collect(const fading_config& base, double nmse, int realisations,
             channel.snr(slot(s * 997), g);
             prediction.predicted_snr(slot(s * 997), p);
             for (std::size_t b = 0; b < nof_bins; b += 6)
-                all.of.emplace_back(static_cast<double>(p[b]), static_cast<double>(g[b]));
+                all.snrs.emplace_back(static_cast<double>(p[b]), static_cast<double>(g[b]));
         }
     }
     return all;
@@ -114,7 +114,7 @@ TEST(GainPrediction, a_plain_one_has_the_nmse_and_is_too_low) {
     double predicted = 0, truth = 0;
     for (const auto& [p, g] :
          collect(steady_fading(load("flat"), 125, db(16), 1), 0.1, 2000, prediction_mean::plain)
-             .of) {
+             .snrs) {
         predicted += p;
         truth += g;
     }
@@ -154,12 +154,13 @@ TEST(GainPrediction, beside_a_channel_says_what_it_says_alone) {
     c.channel.large_scale.blackouts.push_back({.start_s = 0.05, .duration_s = 0.01});
     for (const std::int64_t loop : {1, 3, 9, 70}) {
         fading_channel together(c), alone(c);
-        gain_prediction beside(c, 0.1, slot_count(3), &together), by_itself(c, 0.1, slot_count(3));
+        gain_prediction with_channel(c, 0.1, slot_count(3), &together),
+            by_itself(c, 0.1, slot_count(3));
         for (std::int64_t n = 0; n < 200; ++n) {
             const slot s(n < 150 ? n : 150 - n);
             row g, h, p, q;
             together.snr(s, g);
-            beside.predicted_snr(s + slot_count(loop), p);
+            with_channel.predicted_snr(s + slot_count(loop), p);
             alone.snr(s, h);
             by_itself.predicted_snr(s + slot_count(loop), q);
             EXPECT_EQ(g, h) << loop << " " << n;
@@ -196,7 +197,7 @@ TEST(PowerPrediction, has_the_nmse_that_is_asked_for_and_no_bias_whatever_the_di
                 trace.snr(slot(s), g);
                 prediction.predicted_snr(slot(s), p);
                 for (std::size_t b = 0; b < nof_bins; ++b)
-                    all.of.emplace_back(static_cast<double>(p[b]), static_cast<double>(g[b]));
+                    all.snrs.emplace_back(static_cast<double>(p[b]), static_cast<double>(g[b]));
             }
             EXPECT_NEAR(all.nmse() / nmse, 1, 0.1) << o.profile << o.swing_db << " " << nmse;
             for (const double b : all.bias_of_deciles())

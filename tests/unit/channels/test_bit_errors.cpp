@@ -96,8 +96,8 @@ TEST(BitErrors, InABurstTheNextErrorIsWithinEightBits) {
     const auto at = p.positions();
     int near = 0;
     for (std::size_t i = 1; i < at.size(); ++i) near += at[i] - at[i - 1] <= 8 ? 1 : 0;
-    EXPECT_NEAR(near, 50, 20);                  // of 100
-    const bit_error_pattern all({1e-6, 1, 2});  // one cluster that creeps on
+    EXPECT_NEAR(near, 50, 20);                  // expected value for 100 errors
+    const bit_error_pattern all({1e-6, 1, 2});  // one cluster, which moves slowly
     EXPECT_LT(all.positions().back() - all.positions().front(), 100 * 9);
 }
 

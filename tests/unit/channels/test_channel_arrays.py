@@ -110,7 +110,7 @@ class Arrays(unittest.TestCase):
             self.assertAlmostEqual(rows[750][0], 17.404, 3)  # the linear mean of 10 and 20 dB
 
     def test_files_that_matlab_wrote(self):
-        # of MATLAB 7.4 and 6.5.1, as SciPy has them
+        # Files of MATLAB 7.4 and 6.5.1 from SciPy's tests.
         data = pathlib.Path(scipy.io.matlab.__file__).parent / "tests/data"
         if not (data / "testdouble_7.4_GLNX86.mat").exists():
             self.skipTest("SciPy was installed without the files of its tests")

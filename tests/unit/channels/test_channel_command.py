@@ -98,7 +98,8 @@ class Recorded(unittest.TestCase):
             return command.main(["record", *arguments], PLACES), out.getvalue()
 
     def test_a_prediction_stands_in_the_row_of_its_slot_whatever_the_loop(self):
-        for delay_ms, loop in ((2, 3), (2.2, 4), (3, 5), (7, 11)):  # what a cell makes of it
+        # slots that a cell makes of the delay
+        for delay_ms, loop in ((2, 3), (2.2, 4), (3, 5), (7, 11)):
             with (
                 self.subTest(delay_ms),
                 self.cell(Terminal(loop, range(100, 200)), delay_ms) as cell,
@@ -223,7 +224,7 @@ class Files(unittest.TestCase):
                     "measured": {"mean_snr_db": 3},
                 }
                 plot.draw(about, numpy.full((slots, 25), 3, dtype="f4"), f.name, 1)
-                # a new file has the name
+                # The name now belongs to a new file.
                 self.assertEqual(pathlib.Path(f.name).read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
 
 

@@ -209,7 +209,7 @@ TEST_F(ChannelControl, noise_and_blackout_are_those_of_all_paths_to_a_receiver) 
     EXPECT_EQ(reported["relay:terminal"]["channel"]["snr_db"].Scalar(), "14");
     EXPECT_EQ(reported["relay:terminal"]["channel"]["blackout"].Scalar(), "200");
     EXPECT_EQ(reported["terminal:base"]["channel"]["blackout"].Scalar(), "off");
-    EXPECT_EQ(control->last_changes().size(), 6U);  // of three paths
+    EXPECT_EQ(control->last_changes().size(), 6U);  // the changes of three paths
     const std::string both =
         set("paths: {'base:terminal': {channel: {snr_db: 3}},"
             " 'relay:terminal': {channel: {snr_db: 9}}}");

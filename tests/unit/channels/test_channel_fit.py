@@ -68,7 +68,8 @@ class Fit(unittest.TestCase):
                 covered[name] += p["low"] <= value <= p["high"]
             covered["rate"] += result["error_rate"]["low"] <= rate <= result["error_rate"]["high"]
         for name, times in covered.items():
-            self.assertGreaterEqual(times, 88, name)  # of 100; 95 expected, 3.3 sigma below
+            # out of 100; 95 are expected, and 88 are 3.3 sigma below
+            self.assertGreaterEqual(times, 88, name)
 
     def test_it_says_how_losses_cluster_and_whether_the_third_state_counts(self):
         rng = numpy.random.default_rng(1)

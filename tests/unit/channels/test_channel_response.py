@@ -88,7 +88,7 @@ class Responses(unittest.TestCase):
         rng = numpy.random.default_rng(2)
         gains = rng.normal(size=(4, 6)) + 1j * rng.normal(size=(4, 6))
         gains = numpy.cumsum(0.1 * gains, axis=1) + 1
-        gains[3] = 0  # a path that is not there: no gain, the delay -1
+        gains[3] = 0  # an absent path has no gain and the delay -1
         tau = numpy.array([0, 3e-7, 9e-7, -1])
         plain = self.rows(self.npz(a=gains[:3], tau=tau[:3]), rate=100)
         self.assertEqual(len(plain), 75)

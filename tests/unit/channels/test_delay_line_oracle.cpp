@@ -16,8 +16,8 @@ using wip::test::fir_oracle;
 
 namespace {
 
-constexpr double rate = 7.68e6;
-constexpr std::int64_t past = 400;  // longer than the memory of every profile
+constexpr double rate = 7.68e6;     // Hz
+constexpr std::int64_t past = 400;  // samples, longer than the memory of every profile
 
 // White noise over the whole sample rate, so that every coefficient counts.
 cf32 input(std::int64_t n) {

@@ -76,7 +76,7 @@ TEST_F(Fader, begun_again_it_is_the_same) {
     run(one_way());
     const auto first = terminal.sent;
     base.at = 0;
-    base.random.seed(8);  // other packets
+    base.random.seed(8);  // random packet sizes of another seed
     terminal = array_radio();
     run(one_way(4000, 512));
     EXPECT_TRUE(std::equal(first.begin(), first.end(), terminal.sent.begin()));
@@ -84,7 +84,8 @@ TEST_F(Fader, begun_again_it_is_the_same) {
 
 TEST_F(Fader, what_a_receiver_loses_is_zero_and_what_follows_keeps_its_time) {
     const fader_setup s = one_way();
-    for (const tick lost : {4, 1500, 4321, 9000, 30'000}) {  // more than is kept, too
+    for (const tick lost : {4, 1500, 4321, 9000, 30'000}) {
+        // the last gaps are longer than the samples that are kept
         SCOPED_TRACE(lost);
         auto known = base.in;
         base.at = 0, base.lost_at = 12345, base.lost_for = lost;
@@ -254,7 +255,8 @@ TEST(Sounding, sees_what_is_not_as_commanded) {
 // terminal with noise hears them, against what a fader with `said` commands.
 struct through {
     std::size_t nof_commanded = 0, nof_heard = 0;
-    double residual_db = 0, shift = 0;  // of all; mean of the times in the fader's clock
+    // residual of all bursts; mean difference of their times in the fader's clock
+    double residual_db = 0, shift = 0;
 };
 std::vector<cf32> start_of_a_station() {
     std::vector<cf32> x(known_burst::nof_slots * std::size_t{slot_samples} + 4 * slot_samples);
@@ -302,7 +304,8 @@ through bursts_through(const fader_setup& reported, const fader_setup& done,
         const auto& c = passed[i].commanded.values;
         found.shift -= static_cast<double>(passed[i].centre - beginning - 1) / 8;
         std::complex<double> like{}, turn{};
-        for (double t = -0.3; t < 0.3; t += 0.005) {  // rad a value: what is left of the delay
+        for (double t = -0.3; t < 0.3; t += 0.005) {
+            // phase step in rad that compensates the rest of the delay
             std::complex<double> sum{};
             for (std::size_t k = 0; k < c.size(); ++k)
                 sum += heard[i].values[k] * std::conj(c[k]) *
@@ -347,12 +350,12 @@ TEST(StationSoundings, of_a_fader_that_outlives_many_starts_of_a_station_the_las
     mix::mixer commanded(reported.mix);
     station_soundings bursts(reported.mix);
     const auto x = start_of_a_station();
-    const tick apart = 2 * static_cast<tick>(x.size());
-    for (tick start = 0; start < 6; ++start) bursts.received(0, start * apart, x, commanded);
+    const tick spacing = 2 * static_cast<tick>(x.size());
+    for (tick start = 0; start < 6; ++start) bursts.received(0, start * spacing, x, commanded);
     const auto kept = bursts.heard();
     ASSERT_EQ(kept.size(), 32U);
     for (std::size_t i = 0; i < kept.size(); ++i)
-        EXPECT_EQ(kept[i].centre / apart, static_cast<tick>(2 + i / 8));
+        EXPECT_EQ(kept[i].centre / spacing, static_cast<tick>(2 + i / 8));
 }
 
 TEST(StationSoundings, the_starts_of_one_station_leave_those_of_another) {
@@ -362,14 +365,14 @@ TEST(StationSoundings, the_starts_of_one_station_leave_those_of_another) {
     mix::mixer commanded(reported.mix);
     station_soundings bursts(reported.mix);
     const auto x = start_of_a_station();
-    const tick apart = 2 * static_cast<tick>(x.size());
+    const tick spacing = 2 * static_cast<tick>(x.size());
     bursts.received(1, 0, x, commanded);
-    for (tick start = 1; start < 9; ++start) bursts.received(0, start * apart, x, commanded);
+    for (tick start = 1; start < 9; ++start) bursts.received(0, start * spacing, x, commanded);
     const auto kept = bursts.heard();
     ASSERT_EQ(kept.size(), 40U);
     for (std::size_t i = 0; i < kept.size(); ++i) {
         EXPECT_EQ(kept[i].from, i < 8 ? 1U : 0U) << i;
-        EXPECT_EQ(kept[i].centre / apart, static_cast<tick>(i < 8 ? 0 : 4 + i / 8)) << i;
+        EXPECT_EQ(kept[i].centre / spacing, static_cast<tick>(i < 8 ? 0 : 4 + i / 8)) << i;
     }
 }
 

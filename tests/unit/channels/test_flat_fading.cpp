@@ -13,7 +13,7 @@ using namespace wip::sample_model;
 
 namespace {
 
-constexpr double rate = 7.68e6;
+constexpr double rate = 7.68e6;  // Hz
 
 // The gain at one sample.
 cf32 gain_at(flat_fading& f, std::int64_t sample) {
@@ -29,7 +29,7 @@ TEST(FlatFading, has_unit_mean_power_in_time) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         flat_fading f(100, rate, seed);
         double sum = 0;
-        constexpr int n = 20000;  // 1000 s, 100 000 Doppler periods
+        constexpr int n = 20000;  // samples of 1000 s, or 100 000 Doppler periods
         for (int i = 0; i < n; ++i) sum += std::norm(gain_at(f, i * 384007LL));
         EXPECT_NEAR(sum / n, 1, 0.04) << "seed " << seed;  // five standard deviations
     }

@@ -196,7 +196,8 @@ TEST(FpgaControl, says_the_same_when_it_is_asked_step_by_step) {
     }
 }
 
-// Random commands and refusals, over so many packets that nearly all of them are counted at once.
+// Random commands and refusals, spread over many packets, so that the model counts nearly all of
+// the packets in one step.
 TEST(FpgaControl, counts_runs_as_it_counts_ticks) {
     std::mt19937 random(1);
     const auto up_to = [&random](tick most) {
@@ -250,7 +251,7 @@ struct mutant {
     std::vector<std::string> caught_by;
 };
 
-void reads_times(family& f) {  // the DUC as well
+void reads_times(family& f) {  // reads the DUC's time as well
     f.transmit.reads_time_in_burst = true;
     f.transmit.converter_counts_time = false;
 }

@@ -13,7 +13,7 @@ using namespace wip::sample_model;
 
 namespace {
 
-constexpr double rate = 7.68e6;
+constexpr double rate = 7.68e6;  // Hz
 using cf64 = std::complex<double>;
 const stage_context context{rate, 1, 0};
 
@@ -74,7 +74,8 @@ const std::vector<impairment_config> every{cfo_config{3000, 50},
 TEST(Impairments, do_not_depend_on_how_the_stream_is_cut_and_can_go_back) {
     const auto in = random_samples(40000);
     constexpr std::int64_t first = -9999;
-    for (std::size_t kind = 0; kind <= every.size(); ++kind) {  // each, and all in a row
+    for (std::size_t kind = 0; kind <= every.size(); ++kind) {
+        // each impairment alone, then all in a row
         const auto configs = kind < every.size() ? std::vector{every[kind]} : every;
         stage_chain a(configs, context), b(configs, context);
         std::vector<cf32> whole(in.size()), cut(in.size());
@@ -170,7 +171,7 @@ TEST(Impairments, timing_jump_delays_by_whole_samples_from_its_event_on) {
     const auto up = run(timing_jump_config{10, 0.001, 0.001, 0, 15}, 0, x);
     EXPECT_EQ(up[7679].real(), 7679);
     EXPECT_EQ(up[7680].real(), 7670);
-    EXPECT_EQ(up[16000].real(), 15990);  // a second jump would leave 0..15
+    EXPECT_EQ(up[16000].real(), 15990);  // a second jump would leave 0 to 15
     const auto down = run(timing_jump_config{-10, 0.001, 0, 30, 30}, 0, x);
     EXPECT_EQ(down[7679].real(), 7649);
     EXPECT_EQ(down[7680].real(), 7660);

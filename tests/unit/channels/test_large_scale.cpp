@@ -16,7 +16,7 @@ using namespace wip::sample_model;
 
 namespace {
 
-constexpr double rate = 7.68e6;
+constexpr double rate = 7.68e6;  // Hz
 std::int64_t at(double seconds) { return std::llround(seconds * rate); }
 
 std::vector<double> walk(const shadowing_config& c, double step_m, int steps,
@@ -30,7 +30,7 @@ std::vector<double> walk(const shadowing_config& c, double step_m, int steps,
 struct moments {
     double mean = 0, deviation = 0, skewness = 0, kurtosis = 0;
 };
-moments of(const std::vector<double>& x) {
+moments moments_of(const std::vector<double>& x) {
     moments m;
     for (double v : x) m.mean += v / static_cast<double>(x.size());
     double m2 = 0, m3 = 0, m4 = 0;
@@ -50,7 +50,7 @@ moments of(const std::vector<double>& x) {
 TEST(Shadowing, is_normal_in_db_with_its_deviation) {
     // 8000 places 3 correlation lengths apart: independent within e^-3.
     for (const double sigma : {2.0, 4.0, 8.0}) {
-        const moments m = of(walk({sigma, 2, 0.74, false}, 6.1, 8000));
+        const moments m = moments_of(walk({sigma, 2, 0.74, false}, 6.1, 8000));
         EXPECT_NEAR(m.mean / sigma, 0, 0.05);
         EXPECT_NEAR(m.deviation / sigma, 1, 0.035);
         EXPECT_NEAR(m.skewness, 0, 0.12);
@@ -64,11 +64,12 @@ TEST(Shadowing, variance_is_the_same_between_the_steps_of_the_process) {
     shadowing s({4, 2, 0.74, false}, {rate, 3, 0});
     std::vector<double> middle;
     for (int i = 0; i < 8000; ++i) middle.push_back(s.gain((i * 27 + 0.5) * fine).value);
-    EXPECT_NEAR(of(middle).deviation, 4, 0.14);
+    EXPECT_NEAR(moments_of(middle).deviation, 4, 0.14);
 }
 
 TEST(Shadowing, autocorrelation_is_exponential_and_the_pole_that_of_the_text) {
-    const double step = -2 * std::log(0.74);  // of the literature's AR(1)
+    // step of the literature's AR(1) with coefficient 0.74
+    const double step = -2 * std::log(0.74);
     const int n = 100000;
     const std::vector<double> x = walk({4, 2, 0.74, false}, step / 2, n);
     const auto r = [&](int lag) {

@@ -125,7 +125,7 @@ struct RealtimeMediumWithAnAttacker : MediumWithAnAttacker {
     RealtimeMediumWithAnAttacker() : MediumWithAnAttacker(clock_kind::realtime) {}
 };
 
-constexpr std::uint64_t absurd = std::uint64_t{1} << 60;
+constexpr std::uint64_t absurd = std::uint64_t{1} << 60;  // entries: more than any ring holds
 constexpr tick latest = std::numeric_limits<tick>::max();
 constexpr tick earliest = std::numeric_limits<tick>::min();
 

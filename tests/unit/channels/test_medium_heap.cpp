@@ -25,7 +25,7 @@ namespace {
 
 std::atomic<std::size_t> damaged_blocks{0};
 
-constexpr std::size_t head = 64, tail = 64;
+constexpr std::size_t head = 64, tail = 64;  // bytes around a block that hold the pattern
 constexpr std::uint8_t pattern = 0xc5;
 
 void* guarded(std::size_t size) {

@@ -17,7 +17,7 @@ using wip::profiles::realise;
 
 namespace {
 
-constexpr double rate = 7.68e6;
+constexpr double rate = 7.68e6;  // Hz
 std::int64_t at(double seconds) { return std::llround(seconds * rate); }
 
 motion movement_of(const std::string& name, std::size_t user = 0, std::uint64_t seed = 1) {
@@ -43,7 +43,8 @@ TEST(Motion, train_has_the_trajectory_of_ts_36_104_annex_b_3) {
             const double x = std::fmod(t, 2 * s.ds / s.v) * s.v;
             const double top = x <= s.ds ? s.ds / 2 - x : x - 1.5 * s.ds;
             EXPECT_NEAR(m.direct_hz(at(t)), s.fd * top / std::hypot(s.dmin, top), 0.01) << t;
-            if (std::abs(std::remainder(x, s.ds)) > 1) {  // not across the joints
+            if (std::abs(std::remainder(x, s.ds)) > 1) {
+                // samples that are not at a joint of the spline
                 EXPECT_NEAR(shift_of_phase(m, at(t)), m.direct_hz(at(t)), 0.2) << t;
             }
         }
@@ -106,7 +107,7 @@ TEST(Motion, fading_at_a_speed_that_does_not_change_is_the_same_along_a_track) {
         b.evaluate(n, y);
         for (std::size_t p = 0; p < a.size(); ++p) {
             EXPECT_LT(std::abs(x[p].value - y[p].value), 1e-4) << n;
-            EXPECT_LT(std::abs(x[p].slope - y[p].slope), 1e-7) << n;  // of 1e-4
+            EXPECT_LT(std::abs(x[p].slope - y[p].slope), 1e-7) << n;  // a slope of 1e-4
         }
     }
 }

@@ -16,7 +16,7 @@ using namespace wip::sample_model;
 
 namespace {
 
-constexpr std::size_t many = 1 << 20;
+constexpr std::size_t many = 1 << 20;  // samples
 
 std::vector<cf32> draw(double power, std::uint64_t seed, std::size_t n, std::uint32_t purpose = 0,
                        std::int64_t from = 0) {

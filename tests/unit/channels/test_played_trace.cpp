@@ -40,7 +40,7 @@ TEST_F(PlayedTrace, a_file_is_read_once_of_each_user) {
     std::filesystem::remove(file);
     EXPECT_EQ(traces(file, ""), first);
     EXPECT_THROW(traces(file, "bin"), error);
-    EXPECT_THROW(traces(file, "bin"), error);  // what failed is not kept
+    EXPECT_THROW(traces(file, "bin"), error);  // a failed result is not kept
 }
 
 TEST_F(PlayedTrace, a_reader_that_does_not_finish_is_ended_with_a_reason) {

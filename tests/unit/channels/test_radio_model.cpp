@@ -26,12 +26,12 @@ std::vector<double> drawn(const std::string& cell, const std::string& node,
                 const actual_gain g = m.gain_setting(s, channel, gain);
                 all.insert(all.end(), {g.level.value, g.turns});
             }
-        const radio_model of = m.of(channel);
+        const radio_model of_channel = m.of(channel);
         for (const std::int64_t step : {0, 1, 1000}) {
-            const auto left = of.tracked()->at(step);
+            const auto left = of_channel.tracked()->at(step);
             all.insert(all.end(), {left.dc.real(), left.image.imag()});
         }
-        all.push_back(static_cast<double>(of.seed()));
+        all.push_back(static_cast<double>(of_channel.seed()));
     }
     return all;
 }

@@ -13,7 +13,7 @@ using namespace wip::sample_model;
 
 namespace {
 
-constexpr exact_rate medium{7'680'000};
+constexpr exact_rate medium{7'680'000};  // Hz
 
 // Tones from -2.5 to 2.5 MHz; `index` of a rate is the time index/rate.
 cf32 signal(std::int64_t index, const exact_rate& rate) {

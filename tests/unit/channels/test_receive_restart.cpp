@@ -22,7 +22,7 @@ namespace air = wip::air;
 namespace {
 
 using namespace std::chrono_literals;
-constexpr double rate = 7.68e6;
+constexpr double rate = 7.68e6;  // Hz
 constexpr auto none = uhd::rx_metadata_t::ERROR_CODE_NONE;
 constexpr auto overflow = uhd::rx_metadata_t::ERROR_CODE_OVERFLOW;
 constexpr auto late = uhd::rx_metadata_t::ERROR_CODE_LATE_COMMAND;
@@ -34,7 +34,7 @@ struct radio {
               node_port::make_private({.clock = air::clock_kind::realtime, .speed = 1}, channels)),
           stream(channels_of(product), sample_format::fc32, packet),
           samples(channels, std::vector<std::complex<float>>(packet)) {
-        for (auto& of : samples) buffers.push_back(of.data());
+        for (auto& buffer : samples) buffers.push_back(buffer.data());
         if (channels == 1) stream.issue_stream_cmd(uhd::stream_cmd_t::STREAM_MODE_START_CONTINUOUS);
     }
     std::vector<stream_channel> channels_of(const std::string& product) const {
@@ -81,7 +81,7 @@ struct radio {
 
     std::vector<std::shared_ptr<node_port>> ports;
     receive_stream stream;
-    std::vector<std::vector<std::complex<float>>> samples;  // of each channel
+    std::vector<std::vector<std::complex<float>>> samples;  // samples of each channel
     std::vector<void*> buffers{};
     std::size_t taken = 0;  // samples of the last call
 };
@@ -141,7 +141,7 @@ TEST(ReceiveRestart, two_channels_of_a_b2xx_start_again_together_after_10_ms) {
     for (int i = 0; i < 20 && last.error_code == none; ++i) {
         const std::size_t before = r.taken;
         const auto md = r.take();
-        if (md.error_code == overflow) break;  // a busy machine
+        if (md.error_code == overflow) break;  // may overflow on a busy machine
         ASSERT_EQ(md.error_code, none);
         EXPECT_EQ((md.time_spec - last.time_spec).to_ticks(rate), std::int64_t(before));
         last = md;
@@ -210,7 +210,7 @@ TEST(ReceiveRestart, the_grid_of_the_samples_moves_by_a_fraction) {
         EXPECT_EQ(r.overflow_report().error_code, overflow);
         moved += fraction() != before;
     }
-    EXPECT_GE(moved, 1);  // by chance all four stay once in 300,000
+    EXPECT_GE(moved, 1);  // by chance all four stay in place once in 300,000
 }
 
 // A transfer over USB has 8176 bytes, two words of 8 bytes before the samples.

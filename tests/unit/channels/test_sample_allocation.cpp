@@ -47,5 +47,5 @@ TEST(SampleAllocation, no_model_allocates_in_its_loop_not_even_after_a_jump) {
         chain.work(first, x, x);
     }
     EXPECT_EQ(allocations, before);
-    EXPECT_GT(before, 0u);  // the counter is in place
+    EXPECT_GT(before, 0u);  // shows that the counter works
 }

@@ -18,7 +18,7 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 from openwip_cli.channel import satellite_pass
 from openwip_cli.errors import BadInput
 
-LIGHT = 299_792_458.0
+LIGHT = 299_792_458.0  # m/s
 # Elements of the ISS, the example of Wikipedia's page on two-line elements.
 ISS = """ISS (ZARYA)
 1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2927

@@ -34,7 +34,7 @@ using wip::descriptor;
 
 namespace {
 
-constexpr uid_t somebody = 65534;
+constexpr uid_t somebody = 65534;  // user id of nobody
 
 struct SharedAir : testing::Test {
     static std::unique_ptr<shared_air> make() {

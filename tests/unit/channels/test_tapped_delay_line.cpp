@@ -18,7 +18,7 @@ using wip::profiles::load;
 
 namespace {
 
-constexpr double rate = 7.68e6;
+constexpr double rate = 7.68e6;  // Hz
 using cf64 = std::complex<double>;
 
 stage_context context(std::uint64_t seed, std::uint32_t purpose = 0) {

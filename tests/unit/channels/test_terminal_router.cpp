@@ -72,15 +72,15 @@ TEST_F(TerminalRouter, an_address_that_no_terminal_has_is_dropped_and_counted) {
     EXPECT_EQ(router.dropped(), (packets_bytes{3, 28 + 28 + 48}));
 }
 TEST_F(TerminalRouter, an_ipv6_address_has_its_terminal_and_any_other_is_dropped_and_counted) {
-    const auto of = [](std::uint8_t last) {
+    const auto address_of = [](std::uint8_t last) {
         address6 a{0xfd, 0x42};
         a[15] = last;
         return a;
     };
-    router = terminal_router({"10.42.0.2/24", "10.42.0.3/24"}, {of(2), of(3)});
-    const auto packet = [&of](std::uint8_t last) {
+    router = terminal_router({"10.42.0.2/24", "10.42.0.3/24"}, {address_of(2), address_of(3)});
+    const auto packet = [&address_of](std::uint8_t last) {
         auto p = ipv6(0xfd);
-        std::ranges::copy(of(last), p.begin() + 24);
+        std::ranges::copy(address_of(last), p.begin() + 24);
         return p;
     };
     EXPECT_EQ(to(packet(2)), users{0});
@@ -89,7 +89,8 @@ TEST_F(TerminalRouter, an_ipv6_address_has_its_terminal_and_any_other_is_dropped
     EXPECT_EQ(router.dropped(), (packets_bytes{1, 48}));
     EXPECT_EQ(to(ipv6(0xff)), (users{0, 1}));
     EXPECT_EQ(to(ipv4({10, 42, 0, 3})), users{1});
-    EXPECT_THROW(terminal_router({"10.42.0.2/24", "10.42.0.3/24"}, {of(2)}), std::invalid_argument);
+    EXPECT_THROW(terminal_router({"10.42.0.2/24", "10.42.0.3/24"}, {address_of(2)}),
+                 std::invalid_argument);
 }
 TEST_F(TerminalRouter, multicast_and_broadcast_go_to_every_terminal) {
     const users all{0, 1, 2};

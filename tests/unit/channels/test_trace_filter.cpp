@@ -173,7 +173,7 @@ TEST(TraceFilter, a_receiver_finds_the_snr_of_the_trace_in_each_bin) {
             std::complex<double> mean;
             double power = 0;
             for (std::size_t p = 0; p < periods; ++p) {
-                std::complex<double> v;  // the scale cancels
+                std::complex<double> v;  // the scale cancels out
                 for (int i = 0; i < fft_size; ++i)
                     v += std::complex<double>(y[p * fft_size + static_cast<std::size_t>(i)]) *
                          turn(frequency(n) * i);
@@ -200,7 +200,7 @@ TEST(TraceFilter, how_the_stream_is_cut_changes_no_bit) {
         const std::size_t n = std::min<std::size_t>(1 + random() % 3000, x.size() - at);
         std::vector<cf32> taps(trace_filter::nof_taps());
         other.gains(static_cast<std::int64_t>(random() % 100000),
-                    taps);  // who looks disturbs nothing
+                    taps);  // reading the taps changes nothing
         other.work(2 * slot_samples + 17 + static_cast<std::int64_t>(at),
                    std::span(x).subspan(at, n), std::span(cut).subspan(at, n));
         at += n;

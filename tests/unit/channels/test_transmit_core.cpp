@@ -48,5 +48,5 @@ TEST(TransmitCore, slots_that_were_late_are_counted_once_though_a_duc_reports_ea
     });
     const auto counted = ports[0]->block().judged_late.load();
     EXPECT_GE(counted, 1U);
-    EXPECT_LE(counted, 2U);  // where a slot of the medium ends meanwhile
+    EXPECT_LE(counted, 2U);  // because a slot of the medium ends meanwhile
 }

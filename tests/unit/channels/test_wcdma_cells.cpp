@@ -100,7 +100,7 @@ TEST(Fading, HasTheAutocorrelationOfBessel) {
         }
         for (std::size_t m = 0; m < slots; m += 5) {
             const double x = 2 * std::numbers::pi * doppler * slot_s * static_cast<double>(m);
-            if (x > 12) break;  // of 8 oscillators: 2 N
+            if (x > 12) break;  // with 8 oscillators the largest value is 2 N
             EXPECT_NEAR(sum[m] / n, std::cyl_bessel_j(0, x), 0.035) << doppler << " Hz, " << m;
         }
     }
@@ -129,7 +129,7 @@ TEST(Fading, OfARayIsRayleigh) {
     // The mean square of the power is 2 for a complex Gaussian value, and 2 - 3/(4 N) for N
     // sinusoids in I and in Q.
     EXPECT_NEAR(square / n, 2 - 3.0 / 32, 0.05);
-    // The distribution of the power is 1 - exp(-x); of 8 sinusoids within 0.01 of it.
+    // The distribution of the power is 1 - exp(-x); that of 8 sinusoids is within 0.01 of it.
     std::ranges::sort(powers);
     double most = 0;
     for (std::size_t k = 0; k < powers.size(); ++k)
@@ -186,7 +186,8 @@ TEST(PowerLoop, FollowsTheSirOfSomeSlotsAgo) {
         for (int slot = 0; slot < 30; ++slot) {
             loop.next_slot();
             power.push_back(loop.power_dbw(0));
-            const float sir = slot == 5 ? 1.0f : 1.9f;  // too low once, else between the targets
+            // once too low, otherwise between the targets
+            const float sir = slot == 5 ? 1.0f : 1.9f;
             loop.measured(std::vector{sir});
         }
         for (int slot = 0; slot < 30; ++slot)
@@ -308,10 +309,12 @@ TEST(WcdmaCells, HaveTheCapacityOfTheTextInOneCell) {
 
 // P(E) and P(E|E) of the users of a run.
 struct conditional {
-    double blocks = 0, lost = 0, of = 0, again = 0;
+    double blocks = 0, lost = 0, blocks_after_lost = 0, again = 0;
     double rate() const { return lost / blocks; }
-    double after_loss() const { return again / of; }
-    double sigma() const { return std::sqrt(after_loss() * (1 - after_loss()) / of); }
+    double after_loss() const { return again / blocks_after_lost; }
+    double sigma() const {
+        return std::sqrt(after_loss() * (1 - after_loss()) / blocks_after_lost);
+    }
 };
 
 conditional errors_at(double doppler_hz, int blocks) {
@@ -329,7 +332,7 @@ conditional errors_at(double doppler_hz, int blocks) {
             const auto at = static_cast<std::size_t>(u);
             ++e.blocks;
             e.lost += lost ? 1 : 0;
-            e.of += b > 0 && before[at] ? 1 : 0;
+            e.blocks_after_lost += b > 0 && before[at] ? 1 : 0;
             e.again += b > 0 && before[at] && lost ? 1 : 0;
             before[at] = lost;
         }

@@ -65,7 +65,7 @@ TEST(WiredLink, ARateSpacesThePackets) {
     EXPECT_EQ(w.leave(), 2 * ms);
     EXPECT_EQ(w.leave(), 3 * ms);
     EXPECT_EQ(w.leave(), 4 * ms);
-    w.offer(1500, 10 * ms);  // the line was idle meanwhile and saved nothing up
+    w.offer(1500, 10 * ms);  // the line was idle meanwhile, which earned it no credit
     EXPECT_EQ(w.leave(), 12 * ms);
 }
 
@@ -91,7 +91,7 @@ TEST(WiredLink, TheQueueHasALimitAndThePacketOnTheLineCounts) {
     EXPECT_TRUE(w.offer(1500, 0));
     EXPECT_FALSE(w.offer(1500, 0));
     EXPECT_FALSE(w.offer(1500, ms - 1));
-    EXPECT_TRUE(w.offer(1500, ms));  // the first has left the line
+    EXPECT_TRUE(w.offer(1500, ms));  // the first packet has left the line
     EXPECT_EQ(w.link.statistics().refused.packets, 2U);
 }
 
@@ -115,7 +115,7 @@ TEST(WiredLink, OtherSettingsHoldFromTheNextPacketOnAndNothingOvertakes) {
     wire w({.delay_ms = 10});
     w.offer(1500, 0);
     w.link.reconfigure({.delay_ms = 2});
-    w.offer(1500, ms);  // would be there at 3 ms
+    w.offer(1500, ms);  // would arrive at 3 ms
     w.offer(1500, 9 * ms);
     EXPECT_EQ(w.leave(), 10 * ms);  // both that are due by then
     EXPECT_EQ(w.link.statistics().out.packets, 2U);
@@ -128,7 +128,7 @@ TEST(WiredLink, OtherSettingsHoldFromTheNextPacketOnAndNothingOvertakes) {
     EXPECT_EQ(w.leave(), 23 * ms);
     EXPECT_EQ(w.leave(), 24 * ms);
     EXPECT_THROW(w.link.reconfigure({.loss = 2}), std::invalid_argument);
-    EXPECT_FALSE(w.offer(1500, 30 * ms));  // as before
+    EXPECT_FALSE(w.offer(1500, 30 * ms));  // the same limit as before
 }
 
 TEST(WiredLink, WithoutARateItHoldsNoMoreThanItIsAllowedInBytesAndInPackets) {

@@ -28,7 +28,8 @@ INSIDE = re.compile(rb'(?:src)="([^"]+)"')
 
 
 class Person:
-    """`grades`: what it says, in turn. `pages`: (phase, HTML) as it came."""
+    """A subject that rates by HTTP. `grades`: the grades that it gives, one after the other;
+    `pages`: the pages that it got, (phase, HTML)."""
 
     def __init__(self, grades=("Good",), events=None):
         self.grades, self.given, self.pages = list(grades), 0, []

@@ -67,7 +67,7 @@ class Applications(unittest.TestCase):
             clock = applications.ApplicationClock({"base": "x"}, lambda: ())
             self.addCleanup(clock.end)
             clock.begin()
-            schedstat.return_value = {"1": 50.25, "2": 0.5}  # a second thread began
+            schedstat.return_value = {"1": 50.25, "2": 0.5}  # a second thread has begun
             report = clock.report()
         self.assertTrue(any(abs(s - 0.75) < 0.01 for s in report["waiting"].values()), report)
         self.assertEqual(report["worst"], max(report["waiting"].values()))
@@ -81,9 +81,10 @@ class Applications(unittest.TestCase):
         a.look(1.0, {"1": 5.1}, {"1": b"7"})  # ready, and not a step further
         a.look(1.5, {"1": 5.1}, {"1": b"7"})
         self.assertAlmostEqual(a.waited_s, 0.1 + 1.0)
-        a.look(2.0, {"1": 6.4}, {"1": b"8"})  # it ran; the kernel counts 1.3 s
+        # the thread ran, so the kernel has counted its wait of 1.3 s
+        a.look(2.0, {"1": 6.4}, {"1": b"8"})
         self.assertAlmostEqual(a.waited_s, 0.1 + 1.3)
-        a.look(2.5, {"1": 6.4}, {})  # it sleeps
+        a.look(2.5, {"1": 6.4}, {})  # the thread sleeps
         a.look(3.0, {"1": 6.4}, {})
         self.assertAlmostEqual(a.waited_s, 0.1 + 1.3)
 
@@ -157,7 +158,7 @@ class Applications(unittest.TestCase):
         with tempfile.TemporaryDirectory() as proc:
             for thread in ("7", "8", "9"):
                 os.makedirs(f"{proc}/7/task/{thread}")
-                if thread == "8":  # its files are gone
+                if thread == "8":  # the thread has ended, so its files are gone
                     continue
                 for name, text in (
                     ("schedstat", "5 2000000000 3\n"),

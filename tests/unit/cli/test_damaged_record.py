@@ -206,7 +206,7 @@ class Crafted(RecordWorld):
                 f["topics"].create_group(f"t{i}/s")
 
         def deep(f):
-            f["topics/slot/base/a"] = f["topics/slot"]  # a circle of hard links
+            f["topics/slot/base/a"] = f["topics/slot"]  # hard links that form a cycle
 
         for pattern, change in (
             (

@@ -136,7 +136,7 @@ class MadeUp(unittest.TestCase):
                 found["sensor ref_locked"], "unlocked", "clock_source=internal (now external)"
             )
             self.costs(found["PPS"], "no edge within 2.5 s", "PPS IN")
-            self.assertTrue(found["sensor gps_locked"].ok)  # nobody waits for it
+            self.assertTrue(found["sensor gps_locked"].ok)  # no source waits for GPS here
             probed |= {"time_source": "gpsdo"}
             found = {f.what: f for f in doctor.check_opened(places, "type=b200")}
             self.costs(found["PPS"], "no edge", "GPS antenna")

@@ -273,10 +273,10 @@ class EntryPoint(unittest.TestCase):
 
     def test_setup_of_everything_is_the_whole_table(self):
         for program in ("sigmf/bin/sigmf_validate", "campaigns/bin/snakemake"):
-            there = self.world / "build" / program
-            there.parent.mkdir(parents=True)
-            there.touch()
-            there.chmod(0o755)
+            path = self.world / "build" / program
+            path.parent.mkdir(parents=True)
+            path.touch()
+            path.chmod(0o755)
         every = self.everything()
         self.assertGreater(len(every), 40)
         self.assertEqual(self.packages_of("setup"), every)

@@ -18,7 +18,7 @@ from openwip_cli import errors
 from openwip_cli.cell import program_check
 from openwip_cli.measure import traffic
 
-TOP = pathlib.Path(errors.__file__).resolve().parents[1]  # of the package
+TOP = pathlib.Path(errors.__file__).resolve().parents[1]  # top folder of the package
 
 
 def ended(stop):

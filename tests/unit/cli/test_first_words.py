@@ -27,7 +27,7 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 TABLE = TOP / "host/cli/command_lines.txt"
 PLACES = places.Places(TOP, BUILD, sys.executable)
-# of dash, mawk, coreutils, sed, libc-bin
+# Programs of the packages dash, mawk, coreutils, sed and libc-bin.
 BARE = "sh awk mawk dirname readlink cat sed env id getent cut pwd grep".split()
 
 
@@ -172,7 +172,7 @@ class FirstWords(unittest.TestCase):
     def test_the_version_is_that_of_the_project_and_the_commit(self):
         number = (TOP / "VERSION").read_text().strip()
         for words in ("--version", "version"):
-            # without git
+            # The tree has no git metadata.
             self.assertRegex(
                 self.answer(words).stdout,
                 rf"^openwip {re.escape(number)}( \([0-9a-f]{{7,}}[^)]*\))?\n$",

@@ -39,7 +39,7 @@ class KernelCounts(unittest.TestCase):
     def test_two_looks_at_an_idle_link_with_traffic_between_them_are_both_valid(self):
         first, later = statuses(1), statuses(9)
         self.assertEqual(self.rest(first, tun_of(first)), [[]] * 6)
-        for second in (3, 5, 7, 8, 9, 9, 9, 9):  # nobody listens to the topic
+        for second in (3, 5, 7, 8, 9, 9, 9, 9):  # nobody has subscribed to the topic
             self.look(statuses(second), tun_of(statuses(second)), asked=False)
         self.assertEqual(self.rest(later, tun_of(later)), [[]] * 6)
 

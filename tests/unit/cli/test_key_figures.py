@@ -18,7 +18,8 @@ NUMBERS = {
 
 
 def field_at(descriptor, path):
-    """(field, is it a list) that a path ends at; KeyError: there is none."""
+    """(field, True if it is a list) at the end of a path. Raises KeyError: there is no such
+    field."""
     step, _, rest = path.partition(".")
     name = step.partition("[")[0]
     field = descriptor.fields_by_name[name]

@@ -70,7 +70,7 @@ class Columns(unittest.TestCase):
 class Recorded(RecordWorld):
     def test_a_record_has_a_row_for_each_message_and_its_frames_one_after_the_other(self):
         batches = []
-        for n in range(70):  # more than are written at once
+        for n in range(70):  # more frames than are written at a time
             batch = pb.FrameBatch(frames_before=n)
             for slot in range(15 * n, 15 * n + 3):
                 frame_batches.append(batch, some_frames(slot, 4 + n % 3))

@@ -139,7 +139,7 @@ class Frames(RecordWorld):
 class Figures(unittest.TestCase):
     def test_nmse(self):
         self.assertAlmostEqual(openwip.nmse([10.0, 20.0], [10.0, 20.0]), 0)
-        # of linear SNRs 10 and 100, predicted as 100 and 100
+        # The linear SNRs 10 and 100, predicted as 100 and 100.
         self.assertAlmostEqual(openwip.nmse([10.0, 20.0], [20.0, 20.0]), 8100 / 10100)
         self.assertAlmostEqual(
             openwip.nmse([10.0, float("nan"), 10.0], [20.0, 0.0, float("nan")]), 81

@@ -10,7 +10,7 @@ from openwip_cli.measure import packet_rtt
 
 SERVER, TERMINAL = (b"\x0a\x2a\0\1", 5001), (b"\x0a\x2a\0\2", 40000)
 FIRST = 2**32 - 1000  # numbers wrap in the second segment
-SEGMENT, SYN, ACK = 800, 2, 16
+SEGMENT, SYN, ACK = 800, 2, 16  # bytes; flags of a TCP header
 
 
 class Capture:

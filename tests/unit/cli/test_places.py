@@ -71,7 +71,7 @@ class KeptLine(unittest.TestCase):
         self.install("meter 1.1")
         self.assertEqual([self.line(), self.line(), self.asked()], ["meter 1.1", "meter 1.1", 2])
 
-    def test_what_is_kept_but_is_none_of_it_is_asked_for_again(self):
+    def test_a_kept_file_that_is_damaged_is_replaced(self):
         self.install("meter 1.0")
         self.line()
         for text in ("", "[]", "{}", '{"of": 1}'):
@@ -79,7 +79,7 @@ class KeptLine(unittest.TestCase):
             self.assertEqual(self.line(), "meter 1.0")
         self.assertEqual(self.asked(), 5)
 
-    def test_one_that_is_absent_or_fails_is_unknown_and_not_kept(self):
+    def test_a_program_that_is_absent_or_fails_is_unknown_and_not_kept(self):
         self.assertEqual(self.line(), "unknown")
         self.install("meter 1.0", code=1)
         self.assertEqual([self.line(), self.line(), self.asked()], ["unknown", "unknown", 2])

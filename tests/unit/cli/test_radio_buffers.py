@@ -116,7 +116,9 @@ class RadioBuffers(unittest.TestCase):
                         ("median_us", "one_in_thousand_us", "one_in_ten_thousand_us"), 500.0
                     ),
                 }
-                self.assertIn(f"{lead} and", str(radio_findings.of_loop("loop", found, 0)), product)
+                self.assertIn(
+                    f"{lead} and", str(radio_findings.loop_finding("loop", found, 0)), product
+                )
 
     def test_no_length_of_packets_is_asked_for_unless_the_user_tells_one(self):
         self.assertEqual(radio_buffers.stream_arguments(None), "")

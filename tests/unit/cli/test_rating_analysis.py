@@ -70,7 +70,7 @@ class Analysis(Folder):
     def test_pairs_are_those_of_scipy(self):
         from scipy import stats
 
-        for count in (40, 23):  # a balanced study, and one that is not
+        for count in (40, 23):  # grades: a balanced study, and an unbalanced one
             rows = [r for r in self.rows if r["subject"] <= count or r["code"] != "32_150_1"]
             groups = {c: [r["rating"] for r in rows if r["code"] == c] for c in sorted(self.MEANS)}
             names, pairs = list(groups), set()

@@ -377,10 +377,11 @@ class Recorder(unittest.TestCase):
     def test_a_recorder_that_stands_still_loses_and_says_so_and_the_publisher_does_not_wait(self):
         self.start()
         os.kill(self.process.pid, signal.SIGSTOP)
-        sent = 30000  # a publisher that waited would never get through
+        sent = 30000  # messages; a publisher that waited for its reader would not finish
         self.send(sent)
         os.kill(self.process.pid, signal.SIGCONT)
-        for _ in range(40):  # it reads what waits, and each of these as it comes
+        # the recorder takes the waiting messages, and each of these as it comes
+        for _ in range(40):
             time.sleep(0.05)
             self.send(1)
         self.process.send_signal(signal.SIGINT)

@@ -149,7 +149,7 @@ class Forwarded(unittest.TestCase):
         cls.rep = cls.context.socket(zmq.REP)
         cls.rep.bind(f"ipc://{cls.folder_of_run}/base.control")
         cls.pub = cls.context.socket(zmq.XPUB)
-        cls.pub.maxmsgsize = 4096  # as in macd
+        cls.pub.maxmsgsize = 4096  # the same limit as in macd
         cls.pub.bind(f"ipc://{cls.folder_of_run}/base.telemetry")
         for socket_ in cls.folder_of_run.iterdir():
             socket_.chmod(0o666)
@@ -246,7 +246,8 @@ class Forwarder(Forwarded):
         self.assertIn(b"\x01status", self.subscribed)
 
     def test_a_wrong_key_or_none_gets_nothing(self):
-        self.ask(self.keys, 10)  # it works, so silence below is no accident
+        # shows that the socket works, so that the silence below has another cause
+        self.ask(self.keys, 10)
         before = self.asked
         stranger = remote.ClientKeys(self.other)
         # knows the server, is not known
@@ -270,7 +271,7 @@ class Forwarder(Forwarded):
             stranger.send(b"\1" + b"x" * 5000)
             stranger.send(b"\1" + b"y" * 500)
             time.sleep(0.05)
-        numbers = self.numbers(reader, 200)  # those that came meanwhile, too
+        numbers = self.numbers(reader, 200)  # including those that came meanwhile
         self.assertEqual(numbers, list(range(numbers[0], numbers[0] + 200)))
         self.assertFalse([s for s in self.subscribed if b"xx" in s or b"yy" in s])
 
@@ -306,7 +307,7 @@ class Flood(Forwarded):
         for i in range(100_000):
             stranger.send(b"\1no such topic %d" % i)
         self.assertTrue(self.numbers(reader, 1))
-        self.numbers(reader, 2**30, 3)  # so long it has to come in
+        self.numbers(reader, 2**30, 3)  # reads for 3 s, in which the subscriptions come in
         self.assertLess(resident() - before, 10 << 20)
         stranger.close(0)
         then = self.published

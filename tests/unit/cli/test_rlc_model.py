@@ -12,7 +12,7 @@ DELAYS = {
     4: (5.76, 7.70, 9.64, 11.57, 15.45),
     38: (41.14, 43.95, 47.40, 51.50, 61.64),
 }
-HALF_A_DIGIT = 0.0056  # some of the text's digits are cut off, not rounded
+HALF_A_DIGIT = 0.0056  # tolerance, since some digits in the thesis are truncated, not rounded
 
 
 class Model(unittest.TestCase):
@@ -70,7 +70,7 @@ class Model(unittest.TestCase):
         dice = random.Random(2)
 
         def once(p: float, blocks: int, ret: int) -> int:
-            waiting: list[int] = []  # from when on what was lost may be sent again
+            waiting: list[int] = []  # TTIs from which on lost blocks may be sent again
             new, missing, first, t = blocks, blocks, None, 0
             while missing:
                 ready = [w for w in waiting if w <= t]

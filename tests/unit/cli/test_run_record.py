@@ -50,7 +50,7 @@ def filled(descriptor, depth=0):
             setattr(message, f.name, RNG.randbytes(n))
             continue
         if f.type == f.TYPE_STRING:
-            # a list has a line for each text
+            # A list of texts has a row for each text.
             lines = [] if f.label == f.LABEL_REPEATED else ["a: 1\nb: 2"]
             make = lambda: RNG.choice(["queue_full", "é", *lines])
         elif f.type == f.TYPE_BOOL:
@@ -58,7 +58,7 @@ def filled(descriptor, depth=0):
         elif f.type == f.TYPE_ENUM:
             make = lambda: 2
         elif f.type in (f.TYPE_DOUBLE, f.TYPE_FLOAT):
-            make = lambda: RNG.randrange(-4000, 4000) / 64  # a float of 32 bits holds it exactly
+            make = lambda: RNG.randrange(-4000, 4000) / 64  # exactly representable in 32 bits
         elif f.type in (f.TYPE_UINT64, f.TYPE_INT64):
             make = lambda: RNG.randrange(2**62)
         else:
@@ -381,7 +381,7 @@ class Writing(RecordWorld):
                     self.assertEqual(slots, list(range(len(slots))))
                     self.assertIn(len(slots), (messages_kept, messages_kept + 137))
             else:
-                # before the first checkpoint, and when it is sealed
+                # The file before the first checkpoint, and after it was sealed.
                 self.assertIn(messages_kept, (0, 4 * 137))
 
     def test_an_abandoned_record_leaves_nothing(self):

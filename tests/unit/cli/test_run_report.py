@@ -174,7 +174,7 @@ class PageOfARun(ReportWorld):
             picture = image.imread(io.BytesIO(base64.b64decode(p.split(",")[1])), format="png")
             self.assertGreater(picture.std(), 0.01)
         self.assertNotIn("script", whole.tags)
-        self.assertIn("<script>alert(1)</script>", whole.text)  # as text
+        self.assertIn("<script>alert(1)</script>", whole.text)  # escaped, it is text
         self.assertNotIn("://", text.replace("data:image", ""))
 
     def test_the_verdict_comes_before_any_figure(self):

@@ -15,7 +15,7 @@ class Terminals(ReportWorld):
     gets."""
 
     def give_terminals(self, n):
-        whose = bytes(b % n for b in range(25))
+        user_of_bin = bytes(b % n for b in range(25))
         for s in range(0, SLOTS, 30):
             for u in range(n):
                 mine = [b % n == u for b in range(25)]
@@ -26,7 +26,7 @@ class Terminals(ReportWorld):
                     slot_sample={
                         "predicted_snr_db": [12.0 + u] * 25,
                         "bits_per_symbol": bytes(m * (u % 8 + 1) for m in mine),
-                        "user": whose,
+                        "user": user_of_bin,
                     },
                 )
                 self.give(
@@ -153,7 +153,7 @@ class Terminals(ReportWorld):
                 drawn = plots.png if n == 2 else lambda figure: "AAAA"  # pixels take the time
                 with mock.patch.object(plots, "png", drawn):
                     text = Whole(self.page()).text
-                # in the list of contents, too
+                # It is in the list of contents as well.
                 self.assertEqual(text.count("Measured SNR"), 2 * maps)
                 for title in (
                     "Allocation",

@@ -68,7 +68,7 @@ class Scratch(unittest.TestCase):
     def test_what_a_killed_process_left_goes_with_the_next(self):
         process, folder = self.other()
         with scratch.folder() as made:
-            self.assertEqual(self.there(), {folder, made})  # it lives
+            self.assertEqual(self.there(), {folder, made})  # the folder's process is alive
         process.send_signal(signal.SIGKILL)
         process.wait()
         self.assertTrue((folder / "socket").exists())
@@ -89,7 +89,8 @@ class Scratch(unittest.TestCase):
         self.assertEqual(self.there(), {new, other, link})
 
     def test_one_at_a_time(self):
-        link = self.place.parent / f"{self.place.name}.link"  # a campaign's folder may be one
+        # the folder of a campaign may be a symbolic link
+        link = self.place.parent / f"{self.place.name}.link"
         link.symlink_to(self.place)
         self.addCleanup(link.unlink)
         with scratch.locked(link), self.assertRaises(BlockingIOError), scratch.locked(self.place):

@@ -146,15 +146,15 @@ class Placement(unittest.TestCase):
             self.assertIsNone(slot_path.realtime_share(cpu, one, folder))
 
     def test_cores_are_read_from_the_option_and_refused_by_name(self):
-        mine = placement.usable()
-        several = [placement.of_several(i) for i in range(len(mine) + 1)]
-        self.assertEqual(sorted(p.slot_path[0] for p in several[:-1]), mine)
+        own_cores = placement.usable()
+        several = [placement.of_several(i) for i in range(len(own_cores) + 1)]
+        self.assertEqual(sorted(p.slot_path[0] for p in several[:-1]), own_cores)
         self.assertEqual(several[0].slot_path, several[-1].slot_path)
-        self.assertTrue(all(len(mine) == 1 or p.slot_path[0] not in p.others for p in several))
+        self.assertTrue(all(len(own_cores) == 1 or p.slot_path[0] not in p.others for p in several))
         self.assertIs(placement.find(several[0], "nowhere"), several[0])
         self.assertEqual(placement.parse("auto"), "auto")
-        self.assertEqual(placement.parse(str(mine[-1])), [mine[-1]])
-        for text in ("", "x", "1000", f"{mine[0]},1000", "-1"):
+        self.assertEqual(placement.parse(str(own_cores[-1])), [own_cores[-1]])
+        for text in ("", "x", "1000", f"{own_cores[0]},1000", "-1"):
             with self.assertRaisesRegex(BadInput, "--cores is .*valid: auto, none, or cores of"):
                 placement.parse(text)
 
@@ -441,7 +441,8 @@ class MachineStalls(unittest.TestCase):
             os.environ.get("OPENWIP_BUILD", pathlib.Path(__file__).parents[3] / "build")
         )
         watch = slot_path.StallMonitor([placement.usable()[0]], places.Places(build, build, ""))
-        until = time.monotonic() + 5  # it looks from then on, or ends without its priority
+        # the monitor has begun by then, or has ended for want of priority
+        until = time.monotonic() + 5
         monitor = watch.processes[0]
         while (
             monitor.poll() is None
@@ -460,7 +461,7 @@ class MachineStalls(unittest.TestCase):
         self.assertGreaterEqual(found["count"], 1)
         self.assertGreater(found["longest_ms"], 40)
         self.assertGreaterEqual(found["together_ms"], found["longest_ms"])
-        # it was not ready, so nobody held it back
+        # the process was not ready, so nothing held it back
         self.assertLess(found["held_back"]["longest_ms"], 40)
 
 
@@ -489,8 +490,8 @@ class Stalls(unittest.TestCase):
             self.assertIn(words, slot_path.blame(*self.moments(**moment)))
 
     def test_the_watch_keeps_the_interval_in_which_it_became_worst(self):
-        behind = iter((0.001, 0.001, 0.030, 0.030))
-        watch = slot_path.StallWatch({"me": os.getpid()}, lambda: next(behind))
+        most_behind_s = iter((0.001, 0.001, 0.030, 0.030))
+        watch = slot_path.StallWatch({"me": os.getpid()}, lambda: next(most_behind_s))
         for _ in range(4):
             watch.look()
         watch.start = watch.join = lambda *_: None

@@ -36,7 +36,7 @@ class SoFar(unittest.TestCase):
             for s in two:
                 s.air.delay_samples, s.air.lost_samples, s.air.least_lead_us = 10240, lost, -1110
                 s.air.fader_radios.MergeFrom(control.RadioEvents(**dict(gone)))
-                # of all radios
+                # The counters of all radios.
                 s.air.late, s.air.underflows, s.air.overflows = (
                     dict(gone).get("late", 0),
                     dict(gone).get("underflows", 0),
@@ -66,7 +66,7 @@ class SoFar(unittest.TestCase):
             after(gone={"silences": 1}, residual_db=-30),
             ["fader: its receivers were silent 1 times, for a second and more"],
         )
-        self.assertEqual(after(clipped=768, residual_db=-30), [])  # of a second
+        self.assertEqual(after(clipped=768, residual_db=-30), [])  # samples of one second
         self.assertRegex(
             after(clipped=769, residual_db=-30)[0], "^clipping: 769 of 7680000 samples"
         )

@@ -122,7 +122,7 @@ class Verdict(unittest.TestCase):
             )
 
     def test_a_radio_that_clips_is_told_while_it_runs_and_at_the_end(self):
-        # of 15000 slots a sample in 10,000
+        # The limit: one sample in 10,000 of 15000 slots.
         first, limit = self.status("terminal", clipped=7), 7680
         for clipped, words in ((7 + limit, False), (8 + limit, True)):
             now, output = self.status("terminal", 30000, clipped=clipped), []
@@ -189,7 +189,8 @@ class Verdict(unittest.TestCase):
         )
 
     def test_a_fader_that_can_be_asked_is_evaluated_as_in_a_demo(self):
-        lost = "fader: 2 samples lost at its receivers (0 overflows)"  # of 7, 5 were before
+        # of the 7 lost samples 5 were lost before the run
+        lost = "fader: 2 samples lost at its receivers (0 overflows)"
         found, reasons, output = self.cabled("terminal")
         self.assertEqual((found["through_radios"]["heard"], reasons), (8, [lost]))
         self.assertIn("dB off in 8 of 8 bursts", one_station.screen(output))

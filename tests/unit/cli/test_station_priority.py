@@ -13,7 +13,8 @@ import priorities
 
 class Priority(unittest.TestCase):
     def policies_with(self, wanted):
-        """(of a thread that was there, of one that began meanwhile, of this one)"""
+        """(policy, priority) of three threads: one from before, one that began in between, and this
+        one."""
         over = threading.Event()
         threads = [threading.Thread(target=over.wait) for _ in range(2)]
         try:

@@ -75,11 +75,11 @@ class Processes(unittest.TestCase):
     @unittest.skipIf(os.geteuid() != 0, "only root's files are believed")
     def test_a_power_beyond_what_the_mask_was_evaluated_for_is_warned_of(self):
         for power in (None, -10.5, station.MASKED_DBM):
-            self.assertEqual(station.beside_the_carrier(power), "")
+            self.assertEqual(station.adjacent_channel_warning(power), "")
         self.assertIn(
             "-4.9 dBm: beside the carrier the mask of TS 36.104 (Local Area) was evaluated up to -5"
             " dBm only",
-            station.beside_the_carrier(-4.9),
+            station.adjacent_channel_warning(-4.9),
         )
 
     def test_what_the_radio_made_of_a_power_is_told(self):

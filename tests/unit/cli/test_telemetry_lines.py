@@ -73,7 +73,7 @@ class Lines(unittest.TestCase):
         self.base.await_subscribers("slot")
         self.base.send("slot", slot_sample={})
         self.assertEqual(json.loads(process.stdout.readline())["topic"], "slot")
-        process.stdout.close()  # as head -n 1 does
+        process.stdout.close()  # the reader goes, as head -n 1 does
         while process.poll() is None:
             self.base.send("slot", slot_sample={"snr_db": [1.0] * 25})
             try:

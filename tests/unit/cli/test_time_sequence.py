@@ -15,7 +15,7 @@ from openwip_cli.measure import packet_rtt, time_sequence
 
 SERVER, TERMINAL = (b"\x0a\x2a\0\1", 5001), (b"\x0a\x2a\0\2", 40000)
 FIRST = 2**32 - 1500  # numbers wrap in the second segment
-SEGMENT, ACK = 1000, 16
+SEGMENT, ACK = 1000, 16  # bytes; a flag of a TCP header
 
 
 class Capture:

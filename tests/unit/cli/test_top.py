@@ -23,8 +23,8 @@ from openwip_cli.machine import procfs, reason
 from openwip_cli.messages import telemetry
 from openwip_cli.views import top, top_screen, top_text
 
-MOST = 2**64 - 1
-SECOND = 1_000_000_000
+MOST = 2**64 - 1  # largest value of a counter
+SECOND = 1_000_000_000  # ns
 
 
 class World(unittest.TestCase):
@@ -68,11 +68,11 @@ class World(unittest.TestCase):
                 t.downlink.delivered.packets = 100 * u
             for source, m in (("base", base), ("terminal", terminal)):
                 self.give(source, "status", slot=m.slot, at=self.now - (1 - second) * SECOND, mac=m)
-        whose = bytes(b % n for b in range(25))
+        user_of_bin = bytes(b % n for b in range(25))
         for u in range(n):
-            bits = bytes(u + 1 if w == u else 0 for w in whose)
+            bits = bytes(u + 1 if w == u else 0 for w in user_of_bin)
             for source, sample in (
-                ("base", pb.SlotSample(bits_per_symbol=bits, user=whose)),
+                ("base", pb.SlotSample(bits_per_symbol=bits, user=user_of_bin)),
                 ("terminal", pb.SlotSample(snr_db=[10 + u] * 25)),
             ):
                 message = pb.Telemetry(version=1, user=u, slot_sample=sample)
@@ -158,7 +158,8 @@ class WhatItSays(World):
 
     def test_the_last_second_is_ten_of_ten_statuses_a_second_although_they_jitter(self):
         for interval, window, statuses in ((1.0, 1, 31), (0.2, 1, 31), (30.0, 30, 400)):
-            for late_ms in ((0, 0), (0, 12), (12, 0)):  # of the first one that counts, of the last
+            # lateness of the first status that counts, and of the last
+            for late_ms in ((0, 0), (0, 12), (12, 0)):
                 self.figures = top_figures.Figures(interval)
                 for n in range(statuses):
                     late = {statuses - 1 - 10 * window: late_ms[0], statuses - 1: late_ms[1]}
@@ -190,7 +191,7 @@ class WhatItSays(World):
         m.radio.locked = True
         self.give("terminal", "status", mac=m)
         self.assertEqual(self.line("radio").strip(), "radio     emulated, no receiver")
-        m.radio.mean_snr_db = 0  # of a channel of 0 dB
+        m.radio.mean_snr_db = 0  # an SNR of 0 dB is a valid value
         self.give("terminal", "status", mac=m)
         self.assertIn("no receiver  SNR 0.0 dB  NMSE 0.000", self.line("radio"))
 
@@ -293,7 +294,7 @@ class WhatItSays(World):
         self.assertIn("no lock", self.line("  terminal 2"))
         self.now += 4 * SECOND
         self.give("terminal", "status", mac=m)
-        # no SNR is said, nothing comes from the base station
+        # No SNR is reported, and nothing comes from the base station.
         self.assertRegex(self.line("  terminal 1"), r" - +- +- +- +- +- +- +0$")
 
     def test_of_a_flow_the_sending_end_is_shown(self):

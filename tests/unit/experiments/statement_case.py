@@ -26,11 +26,11 @@ class Case(unittest.TestCase):
         """`values(point)`: throughput, to which every realisation adds its own and some noise;
         None: absent. It may ask for the realisation, too."""
 
-        def of(point, r):
+        def result_of(point, r):
             v = values(point) if values.__code__.co_argcount == 1 else values(point, r)
             return None if v is None else {"goodput_mbps": v + 0.5 * r + NOISE[r]}
 
         return statements.evaluate(
-            results(self.experiment(grid, **kwargs), of),
+            results(self.experiment(grid, **kwargs), result_of),
             {"id": "x", "says": "y", "source": "z", "metric": "goodput_mbps"} | statement,
         )

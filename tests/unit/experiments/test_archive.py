@@ -173,7 +173,7 @@ class Stumbling(unittest.TestCase):
                     capture_output=True,
                     text=True,
                 ).stdout.split()
-                # without errors every result is there, wherever it is by now
+                # Without errors every result exists, either as a file or as a row.
                 w.store.archive.close()
                 self.assertEqual({r.key: w.store.read(r.key).run for r in runs}, whole)
                 if not w.store.arrivals():

@@ -109,8 +109,8 @@ class TcpInWcdmaCells(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.write(folder)
             path = pathlib.Path(folder, "W-120.csv")
-            there = "ftp,vegas,20 Hz 160"
-            path.write_text(path.read_text().replace(there, "other,vegas,20 Hz 160"))
+            key = "ftp,vegas,20 Hz 160"
+            path.write_text(path.read_text().replace(key, "other,vegas,20 Hz 160"))
             with self.assertRaisesRegex(SystemExit, "no sent_kb ftp vegas 0 20 Hz 160"):
                 wcdma.rows_of(wcdma.Measured(pathlib.Path(folder)))
 
@@ -238,7 +238,8 @@ class Fidelities(unittest.TestCase):
         for name, value in (("seconds", 5), ("sender", "reno"), ("version", "b")):
             with self.assertRaisesRegex(BadInput, f"{name} .*another OUT"):
                 five.Kept(file, MADE | {name: value})
-        file.write_text(json.dumps({"P|ns3|1": 2.0}))  # as written before it had that
+        # a file of an earlier release, without that field
+        file.write_text(json.dumps({"P|ns3|1": 2.0}))
         with self.assertRaisesRegex(BadInput, "another OUT"):
             five.Kept(file, MADE)
 
@@ -282,7 +283,7 @@ class Fidelities(unittest.TestCase):
         six = {seed: 1 + seed / 10 for seed in range(1, 7)}
         self.assertIsNone(self.kept(ns3={1: 1.0}, virtual=six).agree("P", "ns3", "virtual"))
         self.assertIsNone(self.kept(virtual=six).agree("P", "real", "virtual"))
-        # no seed of theirs
+        # The two have no seed in common.
         self.assertIsNone(
             self.kept(real={8: 1.0, 9: 1.0}, virtual=six).agree("P", "real", "virtual")
         )
@@ -464,9 +465,9 @@ class Evaluated(unittest.TestCase):
         self.assertEqual(lost(), 0)
         self.assertEqual(lost(not_sent=73, not_heard=73), 73)
         self.assertEqual(lost(not_sent=73, not_heard=75), 75)
-        # a terminal that has not told yet
+        # A terminal that has not sent a report yet.
         self.assertEqual(lost(not_sent=73), 73)
-        # those are heard, with nothing granted
+        # These are received, but have no grant.
         self.assertEqual(lost(late_plans=73, not_heard=1), 74)
         self.assertEqual(lost(no_feedback=63, not_heard=5), 63)
         self.assertEqual(lost(no_feedback=3, not_sent=5, not_heard=9), 9)

@@ -214,7 +214,7 @@ class Output(Case):
             (None, r"nth packet that arrived (n/50)", [0, 1, 2]),
         ):
             work = flow_results.stream(4, arrived or [[n, 9] for n in numbers])
-            if arrived is None:  # as before there were numbers
+            if arrived is None:  # a result from before packets had numbers
                 del work["numbers"]
             r = results(self.experiment(), lambda p, n: {"workload": work})
             axes = figures.scatter(
@@ -322,12 +322,12 @@ class Output(Case):
     def test_invalid_and_absent_runs_are_counted_and_left_out(self):
         e = self.experiment()
 
-        def of(point, n):
+        def result_of(point, n):
             if point["modulation"] == 1 and n == 4:
                 return None
             return {"valid": not (point["modulation"] == 2 and n == 3), "goodput_mbps": float(n)}
 
-        r = results(e, of)
+        r = results(e, result_of)
         self.assertEqual((r.runs, r.absent, r.invalid), (32, 2, 2))
         self.assertEqual(
             sorted(r.values(r.one({"channel": "jakes", "modulation": 2}), "goodput_mbps")),

@@ -20,7 +20,8 @@ from openwip_cli.runs import failure
 from openwip_cli.runs.failure import Cause
 from openwip_cli.settings import emulator, inputs
 
-KEPT = ("a7b3a892a2786610", "340029ce7898bafe")  # of A1, quick, and of its first run
+# fingerprint of A1 in quick mode, and the key of its first run
+KEPT = ("a7b3a892a2786610", "340029ce7898bafe")
 
 
 class Inputs(unittest.TestCase):

@@ -49,7 +49,7 @@ class Over(unittest.TestCase):
             (1, "4096 8192 16384"),
         )
         self.assertEqual(plain.runs()[0].spec["workload"]["congestion_control"], "cubic")
-        self.assertNotIn("tcp", other.runs()[0].spec)  # that of ns-3
+        self.assertNotIn("tcp", other.runs()[0].spec)  # `tcp` holds settings of ns-3 only
         self.assertFalse({r.key for r in plain.runs()} & {r.key for r in other.runs()})
         same = [
             plan.Experiment(
@@ -59,11 +59,11 @@ class Over(unittest.TestCase):
         ]
         self.assertEqual(same[0], same[1])
         left: dict[str, str] = {}
-        there = options.load(
+        loaded = options.load(
             TOP, ["all"], "quick", "virtual", tcp_settings.read(["congestion_control=bbr"]), left
         )
         self.assertIn("C2", left)
-        self.assertFalse({e.name for e in there} & left.keys())
+        self.assertFalse({e.name for e in loaded} & left.keys())
 
     def test_settings_of_the_command_line_go_over_the_file_by_either_name_and_are_part_of_a_run(
         self,

@@ -303,7 +303,7 @@ class Results(unittest.TestCase):
             ("terminal_buffer_kb", 1.5),
         ):
             self.assertAlmostEqual(metrics.value_of(result, point, metric), value, msg=metric)
-        with self.assertRaises(LookupError):  # of a run without any
+        with self.assertRaises(LookupError):  # the run has no such value
             metrics.value_of(
                 {"workload": {"flows": flow_results.by_size(done[:1])}},
                 point,

@@ -25,7 +25,7 @@ class Attempts(unittest.TestCase):
 
     def setUp(self):
         # others may be taken by a campaign
-        own = mock.patch.object(one_run, "SEATS", f"openwip-test-{os.getpid()}")
+        own = mock.patch.object(one_run, "CELL_SOCKETS", f"openwip-test-{os.getpid()}")
         own.start()
         self.addCleanup(own.stop)
 
@@ -72,9 +72,12 @@ class Attempts(unittest.TestCase):
         )
 
     def test_runs_beside_each_other_have_cells_and_cores_of_their_own(self):
-        with one_run.seat("seat") as (first, cores), one_run.seat("seat") as (second, others):
+        with (
+            one_run.reserved_cell("seat") as (first, cores),
+            one_run.reserved_cell("seat") as (second, others),
+        ):
             self.assertEqual((first, second), ("seat0", "seat1"))
-        with one_run.seat("seat") as (again, _):
+        with one_run.reserved_cell("seat") as (again, _):
             self.assertEqual(again, "seat0")
 
     def test_a_number_that_cannot_be_taken_for_another_reason_than_that_it_is_taken_is_said(self):
@@ -86,7 +89,7 @@ class Attempts(unittest.TestCase):
             ),
             self.assertRaises(PermissionError),
         ):
-            with one_run.seat("seat"):
+            with one_run.reserved_cell("seat"):
                 pass
 
     def test_a_run_in_virtual_time_stays_on_one_core_and_those_beside_it_on_others(self):
@@ -456,7 +459,7 @@ class Command(unittest.TestCase):
             (kernel.parent / "made-of").write_text(f"{made_of}  -")
 
         quick = ("--quick", "--time", "virtual")
-        # before folders said it, or with a kernel that was not there yet
+        # A folder from before the kernel was recorded, or with a kernel that did not exist then.
         self.command(*quick)
         built("6.12.1", "a" * 64)
         for _ in range(2):
@@ -491,11 +494,11 @@ class Command(unittest.TestCase):
                 program.parent.mkdir(parents=True, exist_ok=True)
                 program.write_text(text)
 
-        self.command("--quick")  # before folders said it
+        self.command("--quick")  # a folder from before programs were recorded
         built(wip_emulator="one", wip_guest="one", wip_ns3="one")
         for _ in range(2):
             self.assertEqual(self.command("--quick")[0], 0)
-        built(wip_guest="two", wip_ns3="two")  # of other times
+        built(wip_guest="two", wip_ns3="two")  # programs of virtual time and of ns-3
         self.assertEqual(self.command("--quick")[0], 0)
         built(wip_emulator="two")
         one, two = (hashlib.sha256(text).hexdigest()[:16] for text in (b"one", b"two"))

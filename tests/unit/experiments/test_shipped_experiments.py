@@ -74,7 +74,7 @@ class Shipped(unittest.TestCase):
                             for a in figure_kinds.AXES & set(f)
                             for n in (f[a] if isinstance(f[a], list) else [f[a]])
                         ]
-                        # without it the figure is not drawn
+                        # A figure without it is not drawn.
                         self.assertEqual([n for n in axes if n not in e.varied], [])
                         self.assertTrue(time == "ns3" or e.tree.get("time") != "ns3")
         listed = [line.split()[0] for line in command.listing(TOP).splitlines()[1:]]

@@ -195,7 +195,7 @@ class Comparisons(Case):
         }
         lower = {0: 2.0, 0.01: 4.0, 0.05: 8.0}
 
-        def of(*more):  # of modulation 2 over 1
+        def throughputs(*more):  # ratio of modulation 2 to modulation 1
             more = dict(zip(lower, more))
             return lambda p: (
                 None
@@ -214,9 +214,9 @@ class Comparisons(Case):
             for by, holds in (("ratio", by_ratio), ("difference", by_difference)):
                 with self.subTest(more=more, by=by):
                     self.assertEqual(
-                        self.evaluate(gains | {"by": by}, of(*more), grid).holds, holds
+                        self.evaluate(gains | {"by": by}, throughputs(*more), grid).holds, holds
                     )
-        shown = self.evaluate(gains | {"by": "difference"}, of(1, 1.5, 1.7), grid).measured
+        shown = self.evaluate(gains | {"by": "difference"}, throughputs(1, 1.5, 1.7), grid).measured
         self.assertIn("-0.500 ± 0.000 (channel jakes, wired_loss 0 and 0.01)", shown)
         for wrong, reported in (
             ({"by": "share"}, "by is 'share'; valid: ratio, difference"),
@@ -256,7 +256,7 @@ class Comparisons(Case):
             "where": {"channel": "jakes"},
             "most": 1,
         }
-        # as U-A4's fack
+        # The same form as statement `fack` of U-A4.
         self.assertEqual(
             self.check(
                 value | {"most": "1e3", "where": {"channel": "jakes", "sysctl.tcp_fack": 1}}
@@ -322,7 +322,7 @@ class Comparisons(Case):
         wide = {1: 3.0, 2: -3.0, 3: 3.0, 4: -2.8}
         at = {"channel": "jakes"}
 
-        def of(means, noisy):  # of modulations
+        def throughputs(means, noisy):  # results for three modulations
             return lambda p, r: (
                 means[p["modulation"]] + wide[r] * (p["modulation"] == noisy)
                 if p["modulation"] in means
@@ -348,7 +348,7 @@ class Comparisons(Case):
             (best, {1: 3.9, 2: 4.2, 3: 4}, 2, "no (not sure)"),
         ):
             with self.subTest(statement["kind"], means=means, noisy=noisy):
-                self.assertEqual(self.evaluate(statement, of(means, noisy)).holds, holds)
+                self.assertEqual(self.evaluate(statement, throughputs(means, noisy)).holds, holds)
         grid = "channel: jakes\n  queue_packets: [1, 2, 3]"
         for kind, way in ways.items():
             for (a, b, c), noisy, holds in (
@@ -413,7 +413,7 @@ class Comparisons(Case):
                 "over": "queue_packets",
             },
         )
-        # of the noise at 3, between ends whose growths are far apart
+        # The noise is at 3, between ends whose growths differ clearly.
         for size, holds in ((0, "yes"), (0.3, "yes (not sure)")):
             of_queue = (
                 lambda p, r: {1: 100, 2: 220, 3: 400, 4: 500, 5: 510}[p["queue_packets"]]

@@ -204,15 +204,15 @@ class GoingOn(Folder):
             self.path(0).unlink()
             self.store.fail(self.runs[0].key, self.runs[0].spec, Failure(cause, said="a word"))
             with self.subTest(cause):
-                again = cause in (Cause.KILLED, Cause.OUT_OF_MEMORY, Cause.EXHAUSTED, Cause.LOST)
-                if not again:
+                retried = cause in (Cause.KILLED, Cause.OUT_OF_MEMORY, Cause.EXHAUSTED, Cause.LOST)
+                if not retried:
                     self.assertEqual(self.next_keys(), [])
                     self.assertEqual(
                         self.world.output[-1],
                         f"1 runs failed before and are not tried again (1 {cause.value});"
                         " --retry-failed tries them again",
                     )
-                self.assertEqual(self.next_keys(retry_failed=not again), [self.runs[0].key])
+                self.assertEqual(self.next_keys(retry_failed=not retried), [self.runs[0].key])
                 self.world.make(self.runs[:1])
 
     def test_a_file_that_is_not_its_runs_ends_no_campaign(self):
@@ -243,8 +243,8 @@ class Saying(Folder):
     """The evaluation of a folder that is not whole says so, and changes no result."""
 
     def spoil(self):
-        """One of each: not run, damaged, failed, invalid; of realisation 1, which has the first
-        eight runs."""
+        """Makes one run each not run, damaged, failed and invalid, all of realisation 1, which
+        consists of the first eight runs."""
         self.path(0).unlink()
         self.path(1).write_text("{")
         for n in (2, 3):

@@ -148,7 +148,7 @@ class Results(unittest.TestCase):
         self.assertEqual([station(result, None, n) for n in ("1", "2")], [1, 3])
         self.assertAlmostEqual(jain(result, None, None), 16 / (2 * 10))
         self.assertAlmostEqual(jain({"flows": flows[:1]}, None, None), 1)
-        self.assertRaises(LookupError, station, result, None, "3")  # no row in the tables
+        self.assertRaises(LookupError, station, result, None, "3")  # the tables have no such row
         for wrong in ("0", "two", None):
             with self.assertRaisesRegex(
                 BadInput, f"station_mbps:{wrong}; valid: station_mbps:1 for"

@@ -54,7 +54,7 @@ class World:
     def write(self, text):
         """Writes the experiment; its figure is over the setting that the grid has."""
         text = textwrap.dedent(text)
-        # some are no YAML, or no grid
+        # Some documents are no YAML, or have no grid.
         with contextlib.suppress(yaml.YAMLError, AttributeError):
             names = list(yaml.safe_load(text)["grid"].keys())
             text = (

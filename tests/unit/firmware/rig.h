@@ -74,10 +74,10 @@ struct rig {
     fake_board board;
     playback player;
     controller device{player, flash, board};
-    std::array<int, nof_chips> chips{};  // words, -1: none yet
+    std::array<int, nof_chips> chips{};  // words in the chips; -1: none yet
     int switch_position = -1, pulses = 0;
-    std::vector<std::uint32_t> steps;       // that went to the chips
-    std::vector<std::uint32_t> step_ticks;  // and when
+    std::vector<std::uint32_t> steps;       // steps that went to the chips
+    std::vector<std::uint32_t> step_ticks;  // ticks at which they did
 
     explicit rig(bool after_a_fault = false, const fake_flash& saved = {})
         : flash(saved), board(after_a_fault) {

@@ -19,7 +19,7 @@
 
 namespace {
 
-constexpr std::uintptr_t base = 0x08004000;
+constexpr std::uintptr_t base = 0x08004000;  // address of sector 1
 constexpr std::size_t sector_size = 0x4000, size = 2 * sector_size;
 enum : int { acr, keyr, optkeyr, sr, cr };
 constexpr std::uint32_t lock = 1u << 31, start = 1u << 16, busy = 1u << 16, programs = 1,
@@ -27,11 +27,11 @@ constexpr std::uint32_t lock = 1u << 31, start = 1u << 16, busy = 1u << 16, prog
 
 struct flash_model {
     std::uint8_t* memory = nullptr;
-    std::vector<std::uint8_t> is;  // what the cells have
+    std::vector<std::uint8_t> is;  // content of the cells
     std::uint32_t control = lock, status = 0, access = 0x705;
     int keys = 0, busy_reads = 0, flushes = 0;
     bool locked_for_good = false;
-    std::uint32_t fails_with = 0;  // the next operation
+    std::uint32_t fails_with = 0;  // error of the next operation; 0: none
     std::vector<std::string> broken;
 
     flash_model() : is(size, 0xff) {
@@ -181,7 +181,7 @@ TEST_F(Stm32f4Flash, settings_outlast_a_restart_in_it) {
     using namespace wip::attenuator;
     settings_store store(flash);
     settings kept;
-    for (int k = 0; k < 300; ++k) {  // more than a sector has room for
+    for (int k = 0; k < 300; ++k) {  // more records than a sector has room for
         kept.switch_position = static_cast<std::uint8_t>(1 + k % 4);
         ASSERT_TRUE(store.save(kept)) << k;
     }

@@ -55,7 +55,7 @@ TEST(Frame, TheChecksumIsThatOfZlib) { EXPECT_EQ(crc32(of_text("123456789")), 0x
 TEST(Frame, EveryLengthAndContentComesOutAsItWentIn) {
     std::mt19937 dice(1);
     for (std::size_t length = 0; length <= max_message_bytes; ++length)
-        for (const int zeros : {0, 1, 2, 255}) {  // of 256 bytes
+        for (const int zeros : {0, 1, 2, 255}) {  // zeros at the end of 256 bytes
             bytes message(length);
             for (auto& b : message)
                 b = static_cast<int>(dice() % 256) < zeros

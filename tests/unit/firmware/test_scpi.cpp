@@ -190,7 +190,8 @@ TEST_F(Scpi, NothingIsSetBesideAPlayback) {
     EXPECT_EQ(r.ask("*OPC?;PLAY:STAT?;:INP:ATT?"), "1;STOPPED;31.75");
 }
 
-// The tick that ends the playback comes between the two: *RST is done before what is behind it.
+// The tick that ends the playback comes between two commands: *RST is done before the command
+// behind it.
 TEST_F(Scpi, AResetUndoesNothingThatWasAskedForAfterIt) {
     const auto play = [this] {
         play_plan p;

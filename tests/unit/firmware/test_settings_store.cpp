@@ -81,7 +81,7 @@ TEST(SettingsStore, WhatIsNoSettingIsNotRead) {
         ASSERT_TRUE(settings_store(flash).save(with_level(0)));
         std::array<std::uint8_t, 1> byte{};
         flash.read(0, at, byte);
-        if (byte[0] == 0) continue;  // flash has no way down from there
+        if (byte[0] == 0) continue;  // a bit of flash that is 0 stays so until it is erased
         byte[0] = static_cast<std::uint8_t>(byte[0] & (byte[0] - 1));
         flash.write(0, at, byte);
         EXPECT_EQ(settings_store(flash).load(), std::nullopt) << at;

@@ -23,7 +23,7 @@ using reply = wip_attenuator_Reply;
 struct host {
     rig r;
     std::uint32_t id = 0;
-    std::string text;  // between the frames of what was said
+    std::string text;  // text between the frames of what was sent
 
     request blank() {
         request q = wip_attenuator_Request_init_zero;
@@ -243,7 +243,7 @@ TEST(Streaming, EightChannelsAreStreamedForAMinuteAtTheLinesSpeed) {
     host h;
     auto status = h.open(0xff).status;
     ASSERT_EQ(status.state, wip_attenuator_State_ARMED);
-    bytes out;  // on the line to the board
+    bytes out;  // bytes on the line to the board
     std::size_t sent = 0, back = 0;
     int wait = 0;
     bool triggered = false, is_asking = false;
@@ -274,7 +274,7 @@ TEST(Streaming, EightChannelsAreStreamedForAMinuteAtTheLinesSpeed) {
         ASSERT_LT(++ticks, nof_steps + 20'000);
         if (ticks % 1000 == 0) wait = std::max(wait, pause_of_the_host);
         int line = bytes_a_tick;
-        if (back > 0) {  // the reply comes back first, a byte of it in the time of a byte
+        if (back > 0) {  // the reply comes back first, one byte in the time of a byte
             const auto now = std::min<std::size_t>(back, static_cast<std::size_t>(line));
             back -= now;
             line -= static_cast<int>(now);

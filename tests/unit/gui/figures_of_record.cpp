@@ -39,9 +39,9 @@ struct monitor {
 QJsonValue number(double x) { return std::isfinite(x) ? QJsonValue(x) : QJsonValue(); }
 
 template <typename Range, typename F>
-QJsonArray list(const Range& range, F of) {
+QJsonArray list(const Range& range, F value_of) {
     QJsonArray all;
-    for (const auto& x : range) all.append(of(x));
+    for (const auto& x : range) all.append(value_of(x));
     return all;
 }
 
@@ -81,11 +81,11 @@ QJsonObject delays(const session_model& m) {
     return {{"parts", all}, {"packets", int(sorted[5].size())}, {"drops", drops}};
 }
 
-QJsonArray columns(const session_model& m, double (*of)(const slot_column&, wip::bin_index)) {
-    return list(m.columns(), [of](const slot_column& c) {
+QJsonArray columns(const session_model& m, double (*value_of)(const slot_column&, wip::bin_index)) {
+    return list(m.columns(), [value_of](const slot_column& c) {
         QJsonArray row{double(c.slot)};
         for (std::size_t b = 0; b < wip::nof_bins; ++b)
-            row.append(number(of(c, wip::bin_index(b))));
+            row.append(number(value_of(c, wip::bin_index(b))));
         return row;
     });
 }
@@ -102,9 +102,9 @@ QJsonObject rows(const session_model& m) {
     return all;
 }
 
-QJsonObject figures(const monitor& of) {
-    const session_model& m = of.model;
-    const auto& counts = of.reader.total();
+QJsonObject figures(const monitor& replayed) {
+    const session_model& m = replayed.model;
+    const auto& counts = replayed.reader.total();
     const base_point none, &first = m.base_points().empty() ? none : m.base_points().front(),
                            &last = m.base_points().empty() ? none : m.base_points().back();
     return {{"counts", QJsonArray{double(counts.received), double(counts.lost),
@@ -138,8 +138,8 @@ QJsonObject figures(const monitor& of) {
 int main(int argc, char** argv) {
     try {
         if (argc != 2) throw std::runtime_error("usage: figures_of_record RECORD.h5");
-        const monitor of(argv[1]);
-        std::puts(QJsonDocument(figures(of)).toJson(QJsonDocument::Compact).constData());
+        const monitor replayed(argv[1]);
+        std::puts(QJsonDocument(figures(replayed)).toJson(QJsonDocument::Compact).constData());
         return 0;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "figures_of_record: %s\n", e.what());

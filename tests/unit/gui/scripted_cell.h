@@ -116,7 +116,7 @@ public:
         t.set_locked(true);
         for (int bin = 0; bin < nof_bins; ++bin) {
             t.add_snr_db(snr(slot, bin));
-            t.add_predicted_snr_db(99);  // for another slot: not to be shown
+            t.add_predicted_snr_db(99);  // a prediction for another slot, which must not be shown
             b.add_predicted_snr_db(snr(slot, bin) + static_cast<float>(bin % 2 == 0 ? 4 : -6));
             b.mutable_bits_per_symbol()->push_back(static_cast<char>(bits(bin)));
             b.mutable_retransmissions()->push_back(0);
@@ -398,8 +398,9 @@ public:
         d.set_delay_ms(80);
         publish("base", "status", m);
     }
-    // `seconds` of all topics; `verdict`: the supervisor's too.
-    bool has_snr = true;  // the link of what is said; without: no capacity is known either
+    // Whether the messages have SNRs; without them no capacity is known either.
+    bool has_snr = true;
+    // Publishes `seconds` of all topics; `verdict`: the verdict monitor's topic as well.
     void say_run(int seconds, bool verdict = true) {
         for (std::int64_t slot = 15; slot <= slots_per_second * seconds; slot += 15) {
             say_slot(slot);

@@ -158,8 +158,8 @@ private Q_SLOTS:
             }
         };
         for (std::int64_t slot = 12'000; slot >= 3000; slot -= 300) {
-            say(slot + 15);  // is drawn
-            say(slot);       // comes too soon after it: is only read
+            say(slot + 15);  // this message is drawn
+            say(slot);       // this one comes too soon after it, and is only read
             QTest::qWait(60);
         }
         QVERIFY(w.settle());

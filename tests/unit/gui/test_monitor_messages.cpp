@@ -219,8 +219,8 @@ TEST_F(a_run_record, whose_reader_is_killed_is_said_to_go_no_further) {
     EXPECT_LT(reader.size(), many.size());
 }
 
-// A run directory whose state is removed while it is read: the state is a pipe, and is gone from
-// the directory before the last of so many readings gets it.
+// A run directory whose state is removed while it is read. The state is a pipe, which is removed
+// from the directory before the last of `readings` readers gets it.
 class vanishing_cell {
 public:
     explicit vanishing_cell(int readings) {
@@ -228,7 +228,7 @@ public:
         make_pipe();
         removing_ = std::thread([this, readings] {
             for (int left = readings - 1; left >= 0; --left) {
-                const int pipe = ::open(state_.c_str(), O_WRONLY);  // waits for a reader
+                const int pipe = ::open(state_.c_str(), O_WRONLY);  // waits until somebody reads
                 std::filesystem::remove(state_);
                 if (left > 0) make_pipe();
                 gone_ = left == 0;
@@ -240,7 +240,7 @@ public:
         });
     }
     ~vanishing_cell() {
-        while (!gone_) std::ifstream(state_).get();  // those that nobody did
+        while (!gone_) std::ifstream(state_).get();  // takes requests that nobody else took
         removing_.join();
     }
     std::string root() const { return folder_.path().toStdString(); }
@@ -376,7 +376,7 @@ TEST(remote_cell, telemetry_comes_with_the_right_keys_only) {
     session_options with, without, wrong;
     for (auto* o : {&with, &without, &wrong}) o->telemetry["base"] = endpoint;
     with.keys = {server_public, own_public, own_secret};
-    wrong.keys = {own_public, own_public, own_secret};  // takes itself for the server
+    wrong.keys = {own_public, own_public, own_secret};  // uses its own key as that of the server
     session good(with), none(without), bad(wrong);
     for (std::uint64_t n = 1; n < 1000 && good.reader().total().received < 3; ++n) {
         const std::string body = event_message(n).SerializeAsString();

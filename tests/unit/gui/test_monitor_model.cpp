@@ -151,7 +151,8 @@ TEST(session_model, one_damaged_slot_number_does_not_move_the_axis_and_a_new_run
     EXPECT_FALSE(model.take("terminal", column(std::int64_t{1} << 50, 1)));
     EXPECT_TRUE(model.take("terminal", column(16500, 1)));
     EXPECT_EQ(model.newest_slot(), 16500);
-    EXPECT_FALSE(model.take("terminal", column(15, 2)));  // the first of a new run is doubted
+    // the first message of a new run is not accepted yet
+    EXPECT_FALSE(model.take("terminal", column(15, 2)));
     EXPECT_TRUE(model.take("terminal", column(30, 2)));
     EXPECT_EQ(model.newest_slot(), 30);
     EXPECT_EQ(model.runs(), 1u);
@@ -272,11 +273,12 @@ Telemetry grants(std::int64_t slot, std::uint32_t user, std::uint32_t users) {
     m.set_user(user);
     auto& s = *m.mutable_slot_sample();
     for (std::uint32_t b = 0; b < nof_bins; ++b) {
-        const std::uint32_t whose = b % (users + 1);
+        const std::uint32_t user_of_bin = b % (users + 1);
         s.add_predicted_snr_db(static_cast<float>(20 + user));
-        s.mutable_user()->push_back(static_cast<char>(whose == users ? nobody : whose));
-        s.mutable_bits_per_symbol()->push_back(static_cast<char>(whose == user ? user % 8 + 1 : 0));
-        s.mutable_outcome()->push_back(whose == user ? 1 : 0);
+        s.mutable_user()->push_back(static_cast<char>(user_of_bin == users ? nobody : user_of_bin));
+        s.mutable_bits_per_symbol()->push_back(
+            static_cast<char>(user_of_bin == user ? user % 8 + 1 : 0));
+        s.mutable_outcome()->push_back(user_of_bin == user ? 1 : 0);
         s.mutable_retransmissions()->push_back(0);
     }
     s.set_queued_packets(10 + user);
@@ -311,16 +313,16 @@ TEST_P(SeveralTerminals, all_together_are_in_each_bin_the_one_that_has_it) {
     for (std::uint32_t u = 0; u < users; ++u) queued += 10 + u;
     EXPECT_EQ(last.queued_packets, queued);
     for (std::uint32_t b = 0; b < nof_bins; ++b) {
-        const std::uint32_t whose = b % (users + 1);
-        EXPECT_EQ(last.user[b], whose == users ? nobody : whose);
-        if (whose == users) {
+        const std::uint32_t user_of_bin = b % (users + 1);
+        EXPECT_EQ(last.user[b], user_of_bin == users ? nobody : user_of_bin);
+        if (user_of_bin == users) {
             EXPECT_EQ(last.bits[b], 0) << b;
             continue;
         }
-        EXPECT_EQ(last.bits[b], whose % 8 + 1) << b;
+        EXPECT_EQ(last.bits[b], user_of_bin % 8 + 1) << b;
         EXPECT_EQ(last.outcome[b], 1) << b;
-        EXPECT_EQ(last.measured_db[b], static_cast<float>(whose)) << b;
-        EXPECT_EQ(last.predicted_db[b], static_cast<float>(20 + whose)) << b;
+        EXPECT_EQ(last.measured_db[b], static_cast<float>(user_of_bin)) << b;
+        EXPECT_EQ(last.predicted_db[b], static_cast<float>(20 + user_of_bin)) << b;
     }
 }
 

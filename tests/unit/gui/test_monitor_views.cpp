@@ -104,7 +104,7 @@ private Q_SLOTS:
             QVERIFY(line.size() > 100);
             for (const auto& p : line) {
                 const double ms = parts[static_cast<std::size_t>(i)];
-                if (std::abs(p.key / ms - 1) < 1e-3) continue;  // the step itself
+                if (std::abs(p.key / ms - 1) < 1e-3) continue;  // the step itself is left out
                 QCOMPARE(p.value, p.key < ms ? 100.0 : 0.0);
             }
         }
@@ -221,7 +221,7 @@ private Q_SLOTS:
         const QImage image = w.picture("events");
         auto& v = w.of("events");
         auto& list = *v.findChild<QTableView*>();
-        QVERIFY(count(image, QColor(0x8a, 0x50, 0x00)) > 20);  // warnings
+        QVERIFY(count(image, QColor(0x8a, 0x50, 0x00)) > 20);  // the colour of warnings
         const auto& columns = *list.horizontalHeader();
         for (int c = 0; c < 7; ++c) {
             const QString longest = c == 5 ? "retransmissions_exceeded" : "";
@@ -361,7 +361,8 @@ private Q_SLOTS:
         QVERIFY(!QFile::exists(folder.filePath("out/tcp.png")));
         QVERIFY(!QFile::exists(folder.filePath("out/tcp.csv")));
         QVERIFY(QFile::exists(folder.filePath("out/queue.csv")));
-        QVERIFY(QFile::exists(folder.filePath("out/allocation.png")));  // behind a tab
+        // this view is behind another tab
+        QVERIFY(QFile::exists(folder.filePath("out/allocation.png")));
         for (const auto& name : names) QVERIFY(!name.contains("tcp"));
     }
 };

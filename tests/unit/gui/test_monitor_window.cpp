@@ -84,7 +84,7 @@ private Q_SLOTS:
         world w;
         for (std::int64_t slot = 15; slot <= 12'000; slot += 15) {
             w.cell.say_slot(slot);
-            if (slot % 600 == 0) QTest::qWait(35);  // frames in between
+            if (slot % 600 == 0) QTest::qWait(35);  // lets frames be drawn in between
         }
         QVERIFY(w.settle());
         auto& v = w.of<heat_view>("measured_snr");

@@ -44,7 +44,7 @@ struct world {
                 return c.received + c.garbage + c.future >= cell.published();
             },
             10'000);
-        QTest::qWait(600);  // every view has had its turn: the slowest draws twice a second
+        QTest::qWait(600);  // long enough for every view to draw: the slowest draws twice a second
         return came;
     }
     template <typename View = view>

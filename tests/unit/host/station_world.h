@@ -74,7 +74,8 @@ public:
 
     telemetry_spy watched;
     std::vector<std::string> format;
-    std::vector<int> detail_every;  // asked for, in turn
+    // values of detail_every in the order in which they were requested
+    std::vector<int> detail_every;
     bool peer_listens = true;
     std::vector<openwip::slot_link::SlotPlan> plans;
     std::vector<openwip::slot_link::ReceiverSettings> receiver;

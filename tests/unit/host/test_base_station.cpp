@@ -40,7 +40,7 @@ TEST_F(BaseStation, ARequestThatWouldHaveToWaitForTheClockNeedNotWakeTheStation)
 TEST_F(BaseStation, PacketsAreReadJustBeforePlanning) {
     run(150, 160);  // feedback has come, so frames may be sent
     ask(161);
-    tun.give(ip_packet(100));  // after the request, before the clock
+    tun.give(ip_packet(100));  // it comes after the request and before the clock
     hear(word(158));
     ASSERT_EQ(planned().back(), 161);
     EXPECT_GT(port.plans.back().payload_size(), 0);
@@ -216,7 +216,7 @@ TEST_F(FreeRunning, OfRequestsThatHavePiledUpOnlyTheLastIsPlanned) {
     base.caught_up();
     EXPECT_EQ(planned(), (slots{150, 200}));
 }
-// A station that stood still for longer than a second: the first request after it may be damage,
+// A station that stalled for longer than a second: the first request after it may be damage,
 // the second is not.
 TEST_F(FreeRunning, AfterAStallOfAnyLengthItGoesOn) {
     for (std::int64_t k = 150; k < 160; ++k) ask_at_once(k);
@@ -258,15 +258,16 @@ TEST_F(FreeRunning, FeedbackIsOfTheSlotThatFitsTheAirWhateverTheTerminalsClock) 
     const std::int64_t start = 1'000'000;
     for (const std::int64_t other : {-8, 0, 1, 40'000}) {
         const auto before = status();
-        const std::int64_t apart = other * hyperframe_slots, first = start + 1000 * (other + 8);
+        const std::int64_t offset_slots = other * hyperframe_slots,
+                           first = start + 1000 * (other + 8);
         for (std::int64_t k = first; k < first + 30; ++k) {
             ask_at_once(k);
-            hear(word(k - 2 + apart));
+            hear(word(k - 2 + offset_slots));
         }
         tun.give(ip_packet(500));
         for (std::int64_t k = first + 30; k < first + 60; ++k) {
             ask_at_once(k);
-            hear(word(k - 2 + apart));
+            hear(word(k - 2 + offset_slots));
         }
         const auto after = status();
         EXPECT_EQ(after.downlink().delivered().packets(),
@@ -278,15 +279,15 @@ TEST_F(FreeRunning, FeedbackIsOfTheSlotThatFitsTheAirWhateverTheTerminalsClock) 
 TEST_F(FreeRunning, AnUplinkPacketTakesAsManySlotsWhateverTheTerminalsClock) {
     for (const bool locked : {true, false}) {
         const std::int64_t first = locked ? 1000 : 2000,
-                           apart = locked ? 9 * hyperframe_slots : 12345;
+                           offset_slots = locked ? 9 * hyperframe_slots : 12345;
         for (std::int64_t k = first; k < first + 20; ++k) {
             ask_at_once(k);
-            auto m = word(k - 2 + apart);
+            auto m = word(k - 2 + offset_slots);
             m.set_locked(locked);
             if (!locked) m.clear_feedback();
             if (k == first + 10) {
                 auto& p = *m.add_packets();
-                p.set_arrival(k + apart + 1);
+                p.set_arrival(k + offset_slots + 1);
                 const auto packet = ip_packet(60);
                 p.set_data(packet.data(), packet.size());
             }

@@ -138,5 +138,5 @@ TEST_F(FreeRunningBehindAWire, ItsTimeGoesOnWithoutATerminal) {
     for (std::int64_t k = 150; k <= 160; ++k) go(k);
     for (int i = 0; i < 3; ++i) tun.give(ip_packet(100));
     for (std::int64_t k = 161; k < 161 + 15; ++k) EXPECT_EQ(go(k), 0U);
-    EXPECT_EQ(go(161 + 15), 2U);  // the MAC has room for one
+    EXPECT_EQ(go(161 + 15), 2U);  // the MAC has room for one packet
 }

@@ -117,7 +117,7 @@ TEST_F(ip_packets, go_out_at_once_when_they_are_flushed_and_the_numbers_go_on) {
     log->flush();
     EXPECT_EQ(messages(), 0U) << "nothing waits";
     for (std::int64_t k = 16; k <= 21; ++k) log->slot_done(slot(k));
-    give(2);  // since the last slot
+    give(2);  // packets since the last slot
     log->flush();
     log->flush();
     ASSERT_EQ(messages(), 1U);

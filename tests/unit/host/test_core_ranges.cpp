@@ -60,7 +60,7 @@ std::vector<core_number> core_numbers() {
         add(all, group + ".delay_ms", &packet_model::wired_config::delay_ms);
         add(all, group + ".rate_kbps", &packet_model::wired_config::rate_kbps);
         add(all, group + ".loss", &packet_model::wired_config::loss);
-        if (group == "from_base") continue;  // the others are those of to_base
+        if (group == "from_base") continue;  // the ranges are those of to_base
         add(all, group + ".held_mb", &packet_model::wired_config::held_mb);
         add(all, group + ".queue_packets", &packet_model::wired_config::queue_packets);
     }
@@ -90,7 +90,7 @@ std::vector<core_number> core_numbers() {
 // terminals need names, many connections small buffers, a receiver's window one that is as large,
 // no timer of polls a period, times of the RRC its states, a target of the power control the other
 // one on the right side of it.
-std::vector<std::string> beside(const std::string& path) {
+std::vector<std::string> needed_settings(const std::string& path) {
     if (path == "link.transmit_lead_slots" || path == "link.fader_slots")
         return {"link.retransmission_delay_ms=32"};
     if (path == "terminals") return {"terminal.namespace=x"};
@@ -135,7 +135,8 @@ TEST(CoreRanges, every_limit_of_the_table_is_accepted_by_its_process) {
             for (const double limit : {k.lowest, k.highest}) {
                 config::settings s = wip::test::started(process);
                 try {
-                    for (const auto& assignment : beside(k.path)) s.merge_assignment(assignment);
+                    for (const auto& assignment : needed_settings(k.path))
+                        s.merge_assignment(assignment);
                     std::ostringstream value;
                     value.precision(17);
                     value << k.path << "=";

@@ -104,9 +104,9 @@ TEST(EmulatorConfig, ABlackoutIsSeenThreeSlotsLateHoweverLongTheLoopIs) {
         s.merge_assignment("channel.model=blackout");
         s.merge_assignment(std::string("link.retransmission_delay_ms=") + loop_ms);
         const auto sources = make_sources(translate(s));
-        const auto dark = [](auto& of, std::int64_t k, auto ask) {
+        const auto dark = [](auto& object, std::int64_t k, auto ask) {
             std::array<float, nof_bins> snr;
-            (of.*ask)(slot(k), snr);
+            (object.*ask)(slot(k), snr);
             return *std::ranges::max_element(snr) < 1e-6F;
         };
         using bin_model::bin_channel, bin_model::bin_prediction;
@@ -194,7 +194,7 @@ TEST(EmulatorConfig, EachDirectionHasItsOwnErrors) {
         EXPECT_THROW(made(wrong), config::error) << wrong.front();
 }
 
-// Each setting is one field, and that one alone.
+// Each setting changes one field and no other.
 TEST(EmulatorConfig, TriggersAndRadioControlAreWhatIsSet) {
     const auto made = [](const char* assignment) {
         config::settings s(emulator_keys());
@@ -241,7 +241,7 @@ TEST(EmulatorConfig, TriggersAndRadioControlAreWhatIsSet) {
         EXPECT_EQ(as_text(made(assignment)), as_text(b)) << assignment;
     };
     constexpr std::int64_t ms = 1'000'000;
-    expect("umts.errors=0", [](auto&) {});  // the defaults are the structure's
+    expect("umts.errors=0", [](auto&) {});  // the defaults are those of the struct
     expect("umts.poll_retransmitted=off", [](auto& b) { b.rlc.poll_last_retransmitted = false; });
     expect("umts.poll_pdus=7", [](auto& b) { b.rlc.poll_pdus = 7; });
     expect("umts.poll_sdus=3", [](auto& b) { b.rlc.poll_sdus = 3; });

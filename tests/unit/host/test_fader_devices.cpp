@@ -37,7 +37,7 @@ struct world {
         world& w;
         std::string called;
         bool pulses = true, connected = true;
-        double shift = 0, edge = 0;  // of its pulses; of the last one
+        double shift = 0, edge = 0;  // shift of its pulses; time of the last edge
         tick at_edge = 0;
         std::optional<tick> asked;
         int times_set = 0;
@@ -121,7 +121,7 @@ TEST(FaderDevices, a_configuration_that_is_printed_reads_back_with_its_nodes_and
 TEST(FaderDevices, all_have_one_time_whatever_they_had_and_each_is_told_once) {
     world w;
     for (const double its_time : {100.0, 7.0, 4321.0}) w.add("d", its_time);
-    w.now = 0.985;  // an edge comes while they would be told one by one
+    w.now = 0.985;  // an edge would come while the devices are set one by one
     w.give();
     for (auto& d : w.devices) {
         EXPECT_EQ(d.times_set, 1);
@@ -148,7 +148,7 @@ TEST(FaderDevices, without_a_pulse_it_says_which_and_what_to_connect) {
 TEST(FaderDevices, a_device_that_is_told_too_late_is_found) {
     world w;
     for (const char* name : {"first", "second", "third"}) w.add(name, 50);
-    w.to_tell_s = 0.4;  // the third hears of it behind the edge
+    w.to_tell_s = 0.4;  // the third device is set after the edge
     EXPECT_NE(w.refused().find("third: its time at the last edge"), std::string::npos);
 }
 
@@ -167,7 +167,7 @@ TEST(FaderDevices, what_has_a_common_time_already_is_compared_and_not_set) {
     for (world* w : {&same, &other})
         for (const char* name : {"first", "second"}) w->add(name, 3).pulses = false;
     EXPECT_EQ(same.refused(), "");
-    EXPECT_EQ(same.now, 0.5);  // nothing is waited for
+    EXPECT_EQ(same.now, 0.5);  // there was no wait
     EXPECT_EQ(same.devices[1].times_set, 0);
     other.devices[1].at_edge = ticks(4);
     EXPECT_NE(other.refused().find("second: its time at the last edge"), std::string::npos);

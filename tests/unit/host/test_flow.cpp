@@ -62,10 +62,10 @@ TEST(Plan, HasAsManyPacketsOfSpeechAsIntervalsFitIn) {
     }
 }
 
-flow flow_of(const std::string& of) {
+flow flow_of(const std::string& settings) {
     return read_plan(R"({"sides": ["10.0.0.1/24", "10.0.0.2/24"], "flows": [{"from": 0, "to": 1,
         "seconds": 1, "seed": 7, )" +
-                     of + "}]}")
+                     settings + "}]}")
         .flows[0];
 }
 
@@ -138,9 +138,9 @@ TEST(KernelTime, ComparesTheClocksAlthoughTheProcessLosesTheProcessor) {
     // The first reading is interrupted for 5 ms, the second takes 300 ns and counts.
     std::deque<std::int64_t> real{1'000'005'000'050, 1'000'006'000'150};
     std::deque<std::int64_t> monotonic{0, 5'000'000, 6'000'000, 6'000'300};
-    const auto next = [](std::deque<std::int64_t>& of) {
-        const std::int64_t value = of.at(0);
-        of.pop_front();
+    const auto next = [](std::deque<std::int64_t>& numbers) {
+        const std::int64_t value = numbers.at(0);
+        numbers.pop_front();
         return value;
     };
     EXPECT_EQ(realtime_ahead_ns([&] { return next(monotonic); }, [&] { return next(real); }),

@@ -117,7 +117,7 @@ TEST(HetnetPath, ItIsMovedWhileItRunsAndReportsWhereItIs) {
 
     s.merge_assignment("hetnet.network=UMTS");
     path.carrier->apply(translate(s), 5'000 * ms);
-    path.carrier->apply(translate(s), 5'100 * ms);  // the same again is nothing
+    path.carrier->apply(translate(s), 5'100 * ms);  // the same setting again has no effect
     path.downlink().offer(packet, 5'500 * ms);
     path.links.advance(6'000 * ms);
     auto status = base_of(path);
@@ -175,15 +175,15 @@ TEST(HetnetPath, ItIsMovedWhileItRunsAndReportsWhereItIs) {
 
 TEST(HetnetPath, RecordsTellOfThePacketsOfBothDirections) {
     pair_path path(made({}));
-    std::vector<std::pair<packet_record, int>> told;
+    std::vector<std::pair<packet_record, int>> reported;
     path.carrier->follow_packets(
-        [&](const packet_record& r, int user) { told.emplace_back(r, user); });
+        [&](const packet_record& r, int user) { reported.emplace_back(r, user); });
     path.downlink().offer(std::vector<std::uint8_t>(1500, 0x45), 0, 0);
     path.uplink().offer(std::vector<std::uint8_t>(52, 0x45), 0, 0);
     path.links.advance(1'000 * ms);
-    ASSERT_EQ(told.size(), 2U);
-    std::ranges::sort(told, {}, [](const auto& t) { return t.first.uplink; });
-    EXPECT_EQ(told[0].first.left_ns, 17 * ms);
-    EXPECT_EQ(told[1].first.left_ns, 11'500'000);
-    EXPECT_TRUE(told[1].first.uplink);
+    ASSERT_EQ(reported.size(), 2U);
+    std::ranges::sort(reported, {}, [](const auto& t) { return t.first.uplink; });
+    EXPECT_EQ(reported[0].first.left_ns, 17 * ms);
+    EXPECT_EQ(reported[1].first.left_ns, 11'500'000);
+    EXPECT_TRUE(reported[1].first.uplink);
 }

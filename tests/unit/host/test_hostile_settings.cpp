@@ -76,7 +76,7 @@ TEST_P(HostileSettings, a_change_at_run_time_is_taken_whole_or_not_at_all) {
             expect_one_value(s, k, value);
             try {
                 GetParam().translate(s);
-            } catch (const config::error&) {  // refused for another value's sake
+            } catch (const config::error&) {  // refused because of another setting
             }
         }
 }

@@ -38,7 +38,7 @@ TEST_F(two_parties, are_silent_when_they_owe_something_for_the_timeout) {
     now += 1ns;
     const auto found = look(party::flowgraph);
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->who, party::flowgraph);
+    EXPECT_EQ(found->missing, party::flowgraph);
     EXPECT_TRUE(found->silent);
 }
 
@@ -48,7 +48,7 @@ TEST_F(two_parties, may_be_silent_while_the_other_one_owes) {
     EXPECT_FALSE(look(party::peer));
     now += 1500ms;
     watch.heard(party::peer, true, now);
-    EXPECT_FALSE(look(party::flowgraph));  // its time begins here
+    EXPECT_FALSE(look(party::flowgraph));  // its time begins to run here
     now += 1999ms;
     EXPECT_FALSE(look(party::flowgraph));
     now += 1ms;
@@ -65,7 +65,7 @@ TEST_F(two_parties, have_died_when_the_connection_stays_closed_for_the_grace) {
     now += 1ns;
     const auto found = look(party::nobody);
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->who, party::peer);
+    EXPECT_EQ(found->missing, party::peer);
     EXPECT_FALSE(found->silent);
 }
 

@@ -19,9 +19,9 @@ macd_config with(const std::vector<std::string>& assignments, const std::string&
     return translate(s);
 }
 std::string error_with(const std::string& assignment,
-                       const std::string& beside = "peer_timeout_s=2") {
+                       const std::string& other_assignment = "peer_timeout_s=2") {
     try {
-        with({beside, assignment});
+        with({other_assignment, assignment});
     } catch (const config::error& e) {
         return e.what();
     }

@@ -89,7 +89,8 @@ struct connection {
         server = ::accept(listener, nullptr, nullptr);
         size = sizeof address;
         ::getsockname(client, a, &size);
-        port = ntohs(reinterpret_cast<sockaddr_in*>(&address)->sin_port);  // the same place in both
+        // the field has the same place in both structs
+        port = ntohs(reinterpret_cast<sockaddr_in*>(&address)->sin_port);
     }
     ~connection() {
         for (const int fd : {listener, client, server})
@@ -126,7 +127,8 @@ struct connection {
     bool good = false;
 };
 
-// The kernel's end of a netlink socket. `sequence`: of the question, which the observer counts.
+// The kernel's end of a netlink socket. `sequence`: the number of the question, which the observer
+// counts.
 struct played_kernel {
     using bytes = std::vector<std::uint8_t>;
     played_kernel() {
@@ -224,7 +226,7 @@ TEST_F(Proc, WhatHasEndedSinceTheLastSampleIsToldOnce) {
     clock.sample(0, 10, sample);
     EXPECT_EQ(clock.take_ended(), ended{});
     fs::remove_all(folder / "proc/8");
-    process(9, 4000, 1, 1);  // the pid is another process's now
+    process(9, 4000, 1, 1);  // the pid now belongs to another process
     EXPECT_EQ(clock.take_ended(), (ended{{"judge", false}, {"iperf3", true}}));
     EXPECT_EQ(clock.take_ended(), ended{});
     clock.sample(1, 10, sample);

@@ -108,7 +108,7 @@ TEST_F(PacketWatch, APacketThatIsReadAloneIsPublishedWithItsPartsAndTheirExactSu
     run_until(40);
     EXPECT_EQ(watches, std::vector<std::uint64_t>{1});
     EXPECT_TRUE(at_terminal.last_uplink().has_packet_reports());
-    server.give(ip_packet(40));  // read when slot 40 is planned
+    server.give(ip_packet(40));  // the TUN is read when slot 40 is planned
     failing = {40, 43};
     run_until(80);
     EXPECT_EQ(user.take().size(), 40U);
@@ -225,7 +225,7 @@ TEST_F(PacketWatch, WordsThatNoTerminalCouldSayAreDroppedAndCounted) {
     EXPECT_TRUE(refused([](words& x) { x.mutable_report(0)->set_complete(-1); }));
     EXPECT_TRUE(refused([](words& x) { x.mutable_report(0)->set_error(-5); }));
     EXPECT_TRUE(refused([](words& x) { x.set_decided_before(65536); }));
-    EXPECT_FALSE(refused([](words& x) {  // of another watch: not looked at
+    EXPECT_FALSE(refused([](words& x) {  // a report of another watch is not examined
         x.set_watch(7);
         x.set_decided_before(65536);
     }));
@@ -260,7 +260,7 @@ TEST(PacketTopic, TheRateIsBoundedAndWhatGoesBeyondIsCounted) {
     t.slot_done(slot(15), 7, out);
     ASSERT_EQ(out.of(topic::packet).size(), 1U);
     const auto& first = out.of(topic::packet)[0].packets();
-    EXPECT_EQ(first.packet_size(), 100);  // a second's worth at once
+    EXPECT_EQ(first.packet_size(), 100);  // the records of a second at once
     EXPECT_EQ(first.skipped(), 157U);
     EXPECT_EQ(first.packet(99).number(), 99U);
     EXPECT_EQ(first.packet(99).user(), 3U);
@@ -284,7 +284,7 @@ TEST(PacketTopic, NothingNewNothingPublished) {
     t.begin();
     for (std::int64_t s = 0; s < 100; ++s) t.slot_done(slot(s), 0, out);
     EXPECT_TRUE(out.of(topic::packet).empty());
-    t.slot_done(slot(105), 2, out);  // skipped packets are news
+    t.slot_done(slot(105), 2, out);  // a new number of skipped packets has to be published
     ASSERT_EQ(out.of(topic::packet).size(), 1U);
     EXPECT_EQ(out.of(topic::packet)[0].packets().skipped(), 2U);
 }

@@ -29,7 +29,7 @@ TEST(Process, AnExceptionOnceItIsUpIsAFaultAndNoBadInput) {
 TEST(Process, EachKindOfFailureHasItsExitCode) {
     const auto ended = [](const std::function<void()>& fail, std::vector<const char*> words = {}) {
         const std::vector<config::key> keys;
-        spdlog::drop("it");  // of the run before
+        spdlog::drop("it");  // the logger of an earlier run
         words.insert(words.begin(), "it");
         const program p{"it", "test", &keys, [](config::settings&) {},
                         [&](config::settings&) {
@@ -74,9 +74,9 @@ TEST(Process, AFileOfReasonsIsReadInBothForms) {
     const auto before = read_reason("stopped by ./openwip down\nmore\n");
     EXPECT_EQ(before.cause, openwip::stop::CAUSE_UNSPECIFIED);
     EXPECT_EQ(before.words, "stopped by ./openwip down");
-    for (const std::string nothing : {"", "{}", "\n"}) {
-        EXPECT_EQ(read_reason(nothing).words, "asked to stop");
-        EXPECT_EQ(read_reason(nothing).cause, openwip::stop::ASKED);
+    for (const std::string no_reason : {"", "{}", "\n"}) {
+        EXPECT_EQ(read_reason(no_reason).words, "asked to stop");
+        EXPECT_EQ(read_reason(no_reason).cause, openwip::stop::ASKED);
     }
     EXPECT_EQ(read_reason(std::string(3000, 'x')).words.size(), 500U);
 }

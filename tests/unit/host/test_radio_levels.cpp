@@ -16,7 +16,7 @@
 namespace wip::radio {
 namespace {
 
-constexpr std::size_t some = 1 << 19;
+constexpr std::size_t some = 1 << 19;  // samples
 
 double amplitude(double dbfs) { return std::pow(10, dbfs / 20); }
 

@@ -128,22 +128,25 @@ TEST(SettingsTable, EntriesOfAMappingAndOfAListHaveTheirOwnKeys) {
     EXPECT_EQ(s.real("paths[0].gain"), 2);
     EXPECT_TRUE(s.given("paths[1].gain"));
     EXPECT_FALSE(s.given("paths[0].gain"));
-    const auto of = [&](const std::string& yaml) {
+    const auto error_of_yaml = [&](const std::string& yaml) {
         return error_of([&] {
             settings t(keys);
             t.merge_yaml(yaml, "f");
             t.finish();
         });
     };
-    EXPECT_EQ(of("paths:\n- {from: a}\n- {gain: 3}\n"),
+    EXPECT_EQ(error_of_yaml("paths:\n- {from: a}\n- {gain: 3}\n"),
               "f:3: paths[1].from is missing; valid: a node");
-    EXPECT_EQ(of("nodes: {a: {level: 10}}"), "f:1: nodes.a.level is 10; valid: a number 0..9");
-    EXPECT_EQ(of("nodes: [a]"),
+    EXPECT_EQ(error_of_yaml("nodes: {a: {level: 10}}"),
+              "f:1: nodes.a.level is 10; valid: a number 0..9");
+    EXPECT_EQ(error_of_yaml("nodes: [a]"),
               "f:1: nodes is a list; valid: a mapping of names, for example base: {}");
-    EXPECT_EQ(of("nodes: {a: 3}"), "f:1: nodes.a is 3; valid: a mapping");
-    EXPECT_EQ(of("nodes: {a: , a: }"), "f:1: nodes.a: given twice");
-    EXPECT_EQ(of("paths: {from: a}"), "f:1: paths is a mapping; valid: a list of mappings");
-    EXPECT_NE(of("nodes: {a: {colour: 3}}").find("nodes.a.colour: unknown key"), std::string::npos);
+    EXPECT_EQ(error_of_yaml("nodes: {a: 3}"), "f:1: nodes.a is 3; valid: a mapping");
+    EXPECT_EQ(error_of_yaml("nodes: {a: , a: }"), "f:1: nodes.a: given twice");
+    EXPECT_EQ(error_of_yaml("paths: {from: a}"),
+              "f:1: paths is a mapping; valid: a list of mappings");
+    EXPECT_NE(error_of_yaml("nodes: {a: {colour: 3}}").find("nodes.a.colour: unknown key"),
+              std::string::npos);
 }
 
 TEST(SettingsTable, ImpairmentsAreAListWithTheNamesAndFieldsOfTheTable) {

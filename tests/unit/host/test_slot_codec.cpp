@@ -62,7 +62,7 @@ const char* verdict_after(const std::function<void(SlotReport&)>& change) {
 
 TEST(SlotCodec, ATrueReportComesThroughUnchanged) {
     slot_report out;
-    out.payload[7] = {1, 2, 3};  // of the slot before
+    out.payload[7] = {1, 2, 3};  // left from the slot before
     ASSERT_EQ(read_report(true_report(), link_profile::radio, out), nullptr);
     EXPECT_EQ(out.air, slot(1000));
     EXPECT_TRUE(out.locked && out.grant_ok);
@@ -80,7 +80,7 @@ TEST(SlotCodec, ATrueReportComesThroughUnchanged) {
 TEST(SlotCodec, AnUnlockedReportNeedsOnlyItsSlot) {
     SlotReport r;
     r.set_air(5);
-    r.set_grant_ok(true);  // means nothing without lock
+    r.set_grant_ok(true);  // has no meaning without lock
     slot_report out;
     ASSERT_EQ(read_report(r, link_profile::radio, out), nullptr);
     EXPECT_FALSE(out.locked);
@@ -128,7 +128,7 @@ TEST(SlotCodec, APlanCarriesItsGrantAndThePayloadOfUsedBinsOnly) {
     plan.grant = sample_grant();
     plan.payload[2].assign(51, 0xab);
     openwip::slot_link::SlotPlan m;
-    m.add_payload();  // of the slot before
+    m.add_payload();  // left from the slot before
     write_plan(plan, m);
     EXPECT_EQ(m.air(), 1000);
     ASSERT_EQ(m.payload_size(), 1);
@@ -153,7 +153,7 @@ TEST(SlotCodec, FeedbackComesBackWithinHalfAHundredthOfADecibel) {
     write_feedback(f, m);
     slot_feedback back;
     ASSERT_EQ(read_feedback(m, back), nullptr);
-    EXPECT_TRUE(std::isnan(back.prediction_nmse));  // not known, so not sent
+    EXPECT_TRUE(std::isnan(back.prediction_nmse));  // an unknown value is not sent
     f.prediction_nmse = 0.05F;
     write_feedback(f, m);
     ASSERT_EQ(read_feedback(m, back), nullptr);

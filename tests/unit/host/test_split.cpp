@@ -21,10 +21,10 @@
 namespace wip::split {
 namespace {
 
-constexpr std::size_t bound = 4096;
+constexpr std::size_t bound = 4096;  // bytes of a buffer
 
 struct tcp_pair {
-    descriptor near, far;  // near: the proxy's
+    descriptor near, far;  // near: the proxy's end
     tcp_pair() {
         descriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
         sockaddr_in a{};

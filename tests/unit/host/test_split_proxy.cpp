@@ -49,7 +49,7 @@ private:
 rlim_t next_descriptor() { return static_cast<rlim_t>(descriptor(::dup(0)).get()); }
 
 struct SplitProxy : ::testing::Test {
-    descriptor home, near, there;  // namespaces
+    descriptor home, near, there;  // descriptors of the namespaces
     std::vector<descriptor> openers;
     descriptor answering;
 
@@ -188,7 +188,7 @@ TEST_F(SplitProxy, AtItsLimitWhatIsTakenOverItIsBoundedAndItListensAgainBelowSev
     proxy p(config(8));
     for (int n = 0; n < 12; ++n) ASSERT_TRUE(open());
     ASSERT_TRUE(settles(p));
-    EXPECT_EQ(p.counts().open, 12U);  // four of the backlog
+    EXPECT_EQ(p.counts().open, 12U);  // four more from the backlog
     EXPECT_EQ(p.counts().full, 1U);
     const auto end_one = [&] {
         const int fd = openers[0].get();
@@ -230,9 +230,9 @@ TEST_F(SplitProxy, ThatCannotListenAgainTriesWhenTheNextConnectionHasEnded) {
     EXPECT_TRUE(open());
 }
 
-std::string refusal(const std::function<void()>& what) {
+std::string refusal(const std::function<void()>& call) {
     try {
-        what();
+        call();
     } catch (const std::exception& e) {
         return e.what();
     }

@@ -12,9 +12,10 @@ namespace wip::tcpl {
 namespace {
 
 using packet = std::vector<std::uint8_t>;
-constexpr std::uint8_t fin = 1, syn = 2, rst = 4, psh = 8, ack = 16, urg = 32;
-constexpr std::uint32_t server = 0x0a2a0001, terminal = 0x0a2a0002;
-constexpr std::size_t ip = 20;
+constexpr std::uint8_t fin = 1, syn = 2, rst = 4, psh = 8, ack = 16,
+                       urg = 32;                                     // flags of a TCP header
+constexpr std::uint32_t server = 0x0a2a0001, terminal = 0x0a2a0002;  // 10.42.0.1 and 10.42.0.2
+constexpr std::size_t ip = 20;                                       // bytes of an IPv4 header
 
 struct segment {
     std::uint32_t from = server, to = terminal;
@@ -86,7 +87,8 @@ packet timestamps(std::uint32_t value, std::uint32_t echo) {
     return o;
 }
 
-constexpr std::uint32_t first_byte = 0xfffff000;  // of the server's stream: it wraps on the way
+// sequence number of the server's first byte: it wraps on the way
+constexpr std::uint32_t first_byte = 0xfffff000;
 constexpr std::uint32_t request = 7000;
 
 // A connection that the terminal has made to the server, which has sent `segments` of `size` bytes,
@@ -190,7 +192,8 @@ TEST_F(Connection, ASingleWrongBitAnywhereInTheHeaderIsRestoredOrTheSegmentIsDro
             ASSERT_EQ(v, verdict::recovered) << bit;
             segment sent = description(3);
             sent.options = timestamps(1002, 77);
-            if (byte == 13 && (0x80 >> bit % 8) == psh) sent.flags = ack | psh;  // does no harm
+            // a flipped PSH flag does no harm
+            if (byte == 13 && (0x80 >> bit % 8) == psh) sent.flags = ack | psh;
             EXPECT_EQ(p, make(sent)) << bit;
         }
         if (v != verdict::recovered) {
@@ -249,7 +252,7 @@ TEST_F(Connection, WhatFollowsAShortSegmentIsTaken) {
 TEST_F(Connection, WhatLiesOutsideTheWindowIsNot) {
     packet p;
     const auto hit = [](packet& x) { x.back() ^= 1; };
-    EXPECT_EQ(damaged(2, p, hit), verdict::sequence);        // has been acknowledged
+    EXPECT_EQ(damaged(2, p, hit), verdict::sequence);        // the data has been acknowledged
     EXPECT_EQ(damaged(3 + 45, p, hit), verdict::recovered);  // 45 x 1448 < 512 x 128
     EXPECT_EQ(damaged(3 + 46, p, hit), verdict::sequence);
     EXPECT_EQ(damaged(3 - 1448, p, hit), verdict::sequence);
@@ -271,7 +274,7 @@ TEST_F(Connection, ASegmentOfAnotherHeaderLengthIsNotTakenForOneWithAWrongLength
     s.options = {1, 1, 8, 10, 0, 0, 3, 0xeb, 0, 0, 0, 77, 1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2};
     packet with_sack = make(s);
     with_sack.back() ^= 1;
-    // The layout of the template is there, so this much cannot be told from an error in one field.
+    // The layout of the template fits, so the packet looks as if it had an error in one field.
     EXPECT_EQ(relay.on_incoming(with_sack), verdict::recovered);
     s.options = {1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2};
     s.options.resize(24, 1);
@@ -287,7 +290,7 @@ TEST_F(Connection, AConnectionWithOtherOptionsIsLeftAlone) {
     packet p = make(s);
     p.back() ^= 1;
     EXPECT_EQ(relay.on_incoming(p), verdict::header);
-    deliver_intact(data(4));  // usual again
+    deliver_intact(data(4));  // the next segment without errors
     EXPECT_EQ(damaged(5, p, [](packet& x) { x.back() ^= 1; }), verdict::recovered);
 }
 
@@ -364,7 +367,7 @@ TEST_F(Connection, OtherPacketsPassUntouched) {
         EXPECT_EQ(p, before);
     }
     packet p = data(3);
-    p[15] ^= 1;  // the IP header itself
+    p[15] ^= 1;  // an error in the IP header itself
     EXPECT_EQ(relay.on_incoming(p), verdict::other);
 }
 
@@ -387,9 +390,9 @@ TEST(TcplRecovery, SettingsThatMakeNoSenseAreNamed) {
     EXPECT_THROW(tcpl_recovery({.most_flows = 0}), std::invalid_argument);
 }
 
-// Anything may come from outside: packets with any damage, cut, and random bytes. What is said to
-// be recovered has a right checksum, its own length, the addresses it came with, and data of the
-// connection at a place inside the window; everything else is untouched.
+// Anything may come from outside: damaged packets, cut ones, and random bytes. A packet that is
+// reported as recovered has a right checksum, its own length, the addresses that it came with, and
+// data of the connection inside the window; all others are untouched.
 TEST_F(Connection, WhateverComesNothingBreaksAndNothingDoubtfulIsTaken) {
     std::mt19937 random(2026);
     int recovered = 0;
@@ -407,7 +410,7 @@ TEST_F(Connection, WhateverComesNothingBreaksAndNothingDoubtfulIsTaken) {
             for (unsigned i = 0; i < wrong; ++i)
                 p[from + random() % 60] ^= static_cast<std::uint8_t>(1U << random() % 8);
         }
-        if (p.size() >= 20 && random() % 2 == 0) {  // an IP header that passes all the same
+        if (p.size() >= 20 && random() % 2 == 0) {  // makes an IP header that passes the checks
             p[0] = 0x45;
             put16(p, 2, static_cast<std::uint32_t>(p.size()));
             put16(p, 10, 0);

@@ -239,7 +239,7 @@ TEST_F(publisher_and_readers, garbage_instead_of_a_subscription_is_counted_and_n
     const auto send = [&](const std::string& text, zmq::send_flags flags = zmq::send_flags::none) {
         s.send(zmq::const_buffer(text.data(), text.size()), flags);
     };
-    send(std::string("\x01slotted", 8));  // longer than the name
+    send(std::string("\x01slotted", 8));  // longer than the name of the topic
     send(std::string("\x01") + std::string(300, 'z'));
     send(std::string("\x02slot", 5));  // neither 0 nor 1
     send("");
@@ -249,7 +249,7 @@ TEST_F(publisher_and_readers, garbage_instead_of_a_subscription_is_counted_and_n
     for (std::size_t t = 0; t < nof_topics; ++t) EXPECT_FALSE(out.wanted(static_cast<topic>(t)));
     send(std::string("\x01slot", 5));
     EXPECT_TRUE(eventually_wanted(topic::slot));
-    send(std::string("\0never", 6));  // leaves what it never subscribed to
+    send(std::string("\0never", 6));  // unsubscribes from what it never subscribed to
     send(std::string("\0slot", 5));
     EXPECT_TRUE(eventually([&] { return !out.wanted(topic::slot); }));
 }

@@ -267,7 +267,7 @@ TEST_F(Terminal, TheReceiverIsToldOfItsSettingsUntilItsStateSaysThatTheyHold) {
         r.set_air(k);
         terminal->on_report(r);
     }
-    EXPECT_EQ(port.receiver.size(), 2U);  // said again
+    EXPECT_EQ(port.receiver.size(), 2U);  // requested again
     EXPECT_EQ(status().radio().predictor(), "delay");
     r.mutable_state()->set_combining(false);
     r.mutable_state()->set_predictor("kalman");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The device's side of a queue and of the clock, with a guest that writes what it likes into its
+// The device's side of a virtio queue and of the clock, with a guest that writes anything into its
 // memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -23,9 +23,12 @@
 namespace wip::virtual_time {
 namespace {
 
+// The guest's memory: its address in the guest, its size, and its place in the file that both map.
 constexpr std::uint64_t base = 0x100000, bytes = 65536, offset = 4096;
+// The parts of a split virtqueue (virtio 1.2, 2.7), and a page of data.
 constexpr std::uint64_t descriptors = base, available = base + 4096, used = base + 8192,
                         data = base + 16384;
+// Flags of a descriptor: VIRTQ_DESC_F_NEXT, VIRTQ_DESC_F_WRITE.
 constexpr std::uint16_t more = 1, writable = 2;
 
 struct guest : testing::Test {
@@ -106,7 +109,7 @@ TEST_F(guest, what_points_nowhere_is_refused) {
     const auto refused = [this](bool device_writes) {
         EXPECT_THROW(ring.take(memory, device_writes, taken), wip::peer_error);
     };
-    offer(4);  // there are four, from 0 on
+    offer(4);  // the queue has four descriptors, from 0 on
     refused(false);
     describe(0, base + bytes - 5, 6, 0);
     offer(0);
@@ -117,11 +120,11 @@ TEST_F(guest, what_points_nowhere_is_refused) {
     describe(0, data, 0xffffffff, 0);
     offer(0);
     refused(false);
-    describe(0, data, 10, more, 1);  // a circle
+    describe(0, data, 10, more, 1);  // descriptors that form a cycle
     describe(1, data, 10, more, 0);
     offer(0);
     refused(false);
-    describe(0, data, 10, 0);  // to be read, not to be written
+    describe(0, data, 10, 0);  // a buffer to be read, not to be written
     offer(0);
     refused(true);
 }
@@ -222,17 +225,17 @@ TEST(TimeTravel, turns_kicks_and_calls_are_in_the_page) {
     struct {
         std::uint32_t op = 1, sequence = 7;
         std::uint64_t time = 0;
-    } reported, heard;
+    } reported, answer;
     time_travel clock;
     clock.attach(line[0]);
     ASSERT_TRUE(unix_socket::send(line[1], &reported, sizeof reported));
     clock.serve();
     std::vector<int> fds;
-    ASSERT_TRUE(unix_socket::receive(line[1], &heard, sizeof heard, &fds));
+    ASSERT_TRUE(unix_socket::receive(line[1], &answer, sizeof answer, &fds));
     ASSERT_EQ(fds.size(), 2U);
     void* at = ::mmap(nullptr, 4096 + 2 * 128, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
     ASSERT_NE(at, MAP_FAILED);
-    struct fields {  // the second client's, of union um_timetravel_schedshm_client
+    struct fields {  // the part of the second client (union um_timetravel_schedshm_client)
         std::uint32_t capabilities, flags;
         std::uint64_t request, name, kicked[2], called[2];
         std::uint32_t by_word, turn;
@@ -259,10 +262,10 @@ TEST(TimeTravel, turns_kicks_and_calls_are_in_the_page) {
     EXPECT_EQ(page.called[0], std::uint64_t{1} << 63);
     EXPECT_EQ(page.called[1], 0U);
     clock.use_word();
-    clock.run(5000);  // the kernel waits for a message yet
-    ASSERT_TRUE(unix_socket::receive(line[1], &heard, sizeof heard));
-    EXPECT_EQ(heard.op, 6U);
-    EXPECT_EQ(heard.time, 5000U);
+    clock.run(5000);  // the kernel still waits for a message
+    ASSERT_TRUE(unix_socket::receive(line[1], &answer, sizeof answer));
+    EXPECT_EQ(answer.op, 6U);
+    EXPECT_EQ(answer.time, 5000U);
     EXPECT_FALSE(clock.hear_word());
     EXPECT_TRUE(clock.running());
     std::atomic_ref(page.turn).store(0);

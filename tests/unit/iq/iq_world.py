@@ -14,7 +14,7 @@ from openwip_cli.iq import command, metadata
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(TOP / "flowgraphs" / "apps"), str(TOP / "host" / "cli")]
-import recording as apps  # of the flowgraphs
+import recording as apps  # flowgraphs/apps/recording.py
 
 VALIDATOR = pathlib.Path(
     os.environ.get("OPENWIP_BUILD", TOP / "build"), "sigmf", "bin", "sigmf_validate"

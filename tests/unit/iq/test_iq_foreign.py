@@ -16,7 +16,7 @@ import iq_world  # noqa: F401  (host/cli)
 from openwip_cli.errors import BadInput
 from openwip_cli.iq import foreign, imports
 
-RATE = 7680000
+RATE = 7680000  # samples per second
 
 
 class Forms(unittest.TestCase):
@@ -28,7 +28,8 @@ class Forms(unittest.TestCase):
         self.samples = ((rng.normal(size=30720) + 1j * rng.normal(size=30720)) * 0.05).astype("<c8")
 
     def write(self, name, data=None, captures=({"core:sample_start": 0},), drop=(), **whole):
-        """`whole`: of the global object, without core: before the name."""
+        """Writes a SigMF recording and returns its path without ending. `whole`: entries of the
+        global object, without the prefix core:."""
         data = self.samples if data is None else data
         (self.folder / f"{name}.sigmf-data").write_bytes(
             data if isinstance(data, bytes) else data.tobytes()

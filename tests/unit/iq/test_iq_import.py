@@ -497,7 +497,7 @@ class Containers(unittest.TestCase):
             (self.folder / "cut.sigmf").write_bytes(whole[:length])
             self.refused("cut.sigmf", imports.opened, str(self.folder / "cut.sigmf"), None, None)
         header = bytearray(whole[:512])
-        header[156:157] = b"x"  # a header of eight gigabytes
+        header[156:157] = b"x"  # the size field then claims eight gigabytes
         header[124:136] = b"77777777777\0"
         header[148:156] = b" " * 8
         header[148:156] = b"%06o\0 " % sum(header)

@@ -173,7 +173,8 @@ class Recorded(unittest.TestCase):
         self.assertFalse(result["whole"])
         self.assertGreaterEqual(result["identical"], 98)  # up to the gap, bit by bit
         self.assertLess(result["identical"], 300)
-        self.assertGreater(result["locked_in_both"], 280)  # a gap that short keeps the lock
+        # after a short gap the receiver keeps its lock
+        self.assertGreater(result["locked_in_both"], 280)
         self.assertEqual(result["contradictions"], 0)
 
     def test_replay_tells_samples_that_are_not_those_of_the_live_run(self):
@@ -371,7 +372,7 @@ class Record(unittest.TestCase):
     """The command, of a flowgraph that a test answers for."""
 
     def record(self, base, refused="", *more):
-        """The output at its end; it ends as the first status is asked for."""
+        """The output of a recording that ends when the first status is asked for."""
         began = []
 
         def ask(_cell, station, descriptors=(), do="", **_more):
@@ -390,7 +391,7 @@ class Record(unittest.TestCase):
             return run("record", base, *more)[0]
 
     def left(self, *arguments):
-        """(what is said, files of the former recording that are left)"""
+        """(the message, the files of the former recording that are left)."""
         with tempfile.TemporaryDirectory(prefix="openwip-iq-") as folder:
             for ending in (recordings.META, recordings.DATA, recordings.SLOTS):
                 pathlib.Path(folder, "now" + ending).write_text("former")
@@ -449,7 +450,7 @@ class Socket(unittest.TestCase):
             )
             path = f"{folder}/iq"
             apps.Control(path, made).start()
-            # nobody else may have files written
+            # Only the owner may ask for recordings.
             self.assertEqual(os.stat(path).st_mode & 0o077, 0)
 
             def ask(raw, descriptors=()):
@@ -465,7 +466,7 @@ class Socket(unittest.TestCase):
                     return json.loads(b"".join(iter(lambda: s.recv(1 << 16), b"")))
 
             with socket.socket(socket.AF_UNIX) as silent:
-                silent.connect(path)  # it is not waited for longer than PATIENCE_S
+                silent.connect(path)  # the recorder waits for it no longer than PATIENCE_S
                 for nonsense in (
                     b"\xff\0",
                     b"[1]",

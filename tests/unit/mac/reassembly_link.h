@@ -72,7 +72,7 @@ public:
         return c;
     }
     reassembler_config config;
-    bool tells = true;  // the boundaries of all frames, as soon as they are cut
+    bool tells = true;  // the boundaries of all frames are sent as soon as they are cut
     segmenter queue;
     transmit_window window;
     reassembler assembly;

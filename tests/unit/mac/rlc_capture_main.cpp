@@ -235,7 +235,7 @@ void acknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
     }
     const bool ended = left[0] + left[1] == 0 && w.quiet();
     t.unfinished += ended ? 0 : 1;
-    w.run(13);  // what is on its way still
+    w.run(13);  // PDUs that are still on their way
     t.altered += static_cast<std::uint64_t>(w.altered + w.unknown);
     for (const auto& side : w.sides) {
         const bool sorted = std::ranges::is_sorted(side.arrived);
@@ -252,8 +252,8 @@ void acknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
     }
 }
 
-// One end. In a third of them nothing is lost, else up to 30 %. One in eight has so many SDUs that
-// its numbers wrap around.
+// One link in unacknowledged mode. On a third of them nothing is lost, else up to 30 %. One in
+// eight has enough SDUs for its sequence numbers to wrap around.
 void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
     const sizes z(d, data_mode::unacknowledged);
     um_config c;
@@ -273,7 +273,8 @@ void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
         if (i < given.size())
             next = i + 1;
         else
-            ++t.altered;  // or it came twice, or late: this mode does neither
+            // also counts SDUs that came twice or late, which this mode never delivers
+            ++t.altered;
         if (evaluated)
             to.say(sdu, i > 0 && left_behind.contains(i - 1), left_behind.contains(i));
         else

@@ -27,7 +27,7 @@ public:
         std::unique_ptr<am_entity> entity;
         std::map<sdu_position, std::uint64_t> placed;
         std::vector<given> sdus;
-        std::vector<std::uint64_t> arrived;  // of the other side's, by number
+        std::vector<std::uint64_t> arrived;  // SDUs of the other side that arrived, by number
     };
     // Whether this PDU, which side `from` has sent, is lost.
     using lose_fn = std::function<bool(int from, const std::vector<std::uint8_t>& pdu)>;

@@ -68,7 +68,7 @@ TEST(BaseStationMac, FramesOfASlotThatWasNotSentAreSentAgainAtOnce) {
     const slot_plan lost = b.step();
     ASSERT_GT(frames_in(lost), 0);
     b.mac.on_not_sent(slot(150));
-    b.mac.on_not_sent(slot(150));  // said twice
+    b.mac.on_not_sent(slot(150));  // reported twice
     EXPECT_EQ(b.stats().slots_not_sent, 1U);
     EXPECT_EQ(b.stats().frames_failed, static_cast<std::uint64_t>(frames_in(lost)));
     const slot_plan again = b.step();
@@ -104,8 +104,8 @@ TEST(BaseStationMac, FeedbackTooLateOrForASlotNotSentIsRefusedAndCounted) {
     BaseStation b({});
     b.give(1, 100);
     for (int i = 0; i < 5; ++i) b.mac.plan(slot(150 + i));
-    b.hear(151, 0x1ffffff, 20.0F);  // was due at plan(154)
-    b.hear(155, 0x1ffffff, 20.0F);  // not sent yet
+    b.hear(151, 0x1ffffff, 20.0F);  // this feedback was due at plan(154)
+    b.hear(155, 0x1ffffff, 20.0F);  // this slot has not been sent yet
     EXPECT_EQ(b.stats().feedback_rejected, 2U);
     b.hear(152, 0, 20.0F);
     EXPECT_EQ(b.stats().feedback_rejected, 2U);
@@ -169,7 +169,7 @@ TEST(BaseStationMac, ABoundaryBehindAFrameGivenUpIsSaidUntilItIsHeard) {
     EXPECT_EQ(step(false).bins[0].boundary, no_boundary);  // SN 1
     EXPECT_EQ(step(true, false).bins[0].boundary, 0);  // SN 2, and the terminal does not hear it
     step(true);
-    EXPECT_EQ(step(false).bins[0].sn, 1);  // again, and dropped
+    EXPECT_EQ(step(false).bins[0].sn, 1);  // sent again, then dropped
     EXPECT_EQ(step(true).bins[0].sn, 2);
     EXPECT_EQ(step(true).runs[0].frames, 0);
     for (const bool heard : {false, true}) {
@@ -211,7 +211,7 @@ TEST(BaseStationMac, ABoundaryThatWasPlannedAloneAndNotSentIsSaidAgain) {
     const slot_plan again = step(true);
     EXPECT_EQ(again.grant.runs[0], (boundary_run{2, 1, 0}));
     EXPECT_EQ(again.grant.window_edge, 2);
-    EXPECT_EQ(b.stats().slots_not_sent, 0U);  // that counts those with frames
+    EXPECT_EQ(b.stats().slots_not_sent, 0U);  // the counter is for slots with frames
     step(true);
     step(true);
     EXPECT_EQ(step(true).grant.window_edge, 0);
@@ -437,7 +437,7 @@ TEST(BaseStationMac, AMeasuredSwitchTableStaysWhatItIsWhenSomethingElseChanges) 
     for (int i = 0; i < c.retransmission_delay_slots; ++i) b.mac.plan(slot(b.now++));
     c.bins = nof_bins;
     b.mac.reconfigure(c);
-    const slot_plan p = b.mac.plan(slot(b.now));  // of the slot that it looks at nothing came
+    const slot_plan p = b.mac.plan(slot(b.now));  // nothing came about the slot that it evaluates
     for (const auto& bin : p.grant.bins)
         EXPECT_TRUE(bin.retransmission || bin.bits_per_symbol == none.bits_per_symbol(db(snr)));
     EXPECT_EQ(retransmissions_in(p), 10);

@@ -28,7 +28,7 @@ constexpr std::int64_t ms = 1'000'000;
 struct ack {
     std::uint32_t echo = 0;
     std::uint16_t port = 5000;
-    std::uint32_t number = 0;  // of the packet, in its sequence number
+    std::uint32_t number = 0;  // number of the packet, in its sequence number
     std::uint8_t flags = tcp::ack;
     std::size_t data = 0;
     bool timestamps = true;
@@ -152,7 +152,7 @@ TEST(DelayInjection, DeparturesAreTheGoldenOnesWhateverTheSendersClock) {
 
 TEST(DelayInjection, TheListingAndTheFigureCanBeFollowedInstead) {
     auto c = adaptive;
-    c.read_as = reading::listing;  // 78.4 after the spike's own; then 76.8, 75.2
+    c.read_as = reading::listing;  // 78.4 ms after the spike's own delay; then 76.8 and 75.2 ms
     expect_times(departures(c), {0, 88.4, 88.4, 170.2, 170.2});
     c.read_as = reading::figure;
     expect_times(departures(c), {0, 90, 90, 173.4, 173.4});
@@ -274,7 +274,8 @@ TEST(DelayInjection, FlushAndAnotherModeLetEverythingGo) {
 TEST(DelayInjection, TellsTheLastSampleAndAlwaysAThreshold) {
     stage st(adaptive);
     st.give(1000 * ms, {.echo = 960});
-    EXPECT_EQ(st.link.count().threshold_ms, 40);  // of the next one: 4 times 10 ms above the first
+    // threshold of the next one: 4 times 10 ms above the first
+    EXPECT_EQ(st.link.count().threshold_ms, 40);
     st.give(1100 * ms, {.echo = 900});
     EXPECT_EQ(st.link.count().threshold_ms, 40);
     EXPECT_EQ(st.link.count().pdelay_ms, 160);

@@ -170,7 +170,7 @@ TEST(DeliveryLink, LossIsDrawnWithItsProbability) {
         same += link.offer(packet, i * ms) == other.offer(packet, i * ms);
     }
     EXPECT_NEAR(static_cast<double>(link.sums().dropped[0].count.packets), 2000, 120);  // 3 sigma
-    EXPECT_NEAR(same, 6800, 140);  // the two directions draw apart
+    EXPECT_NEAR(same, 6800, 140);  // the two directions draw independently
 }
 
 TEST(DeliveryLink, EachPacketHasARecord) {

@@ -57,8 +57,8 @@ TEST(Ecn, AFlowHasOneHashAndAllFragmentsOfAPacketHaveOne) {
     EXPECT_NE(flow_hash(test::udp6(100, ecn::not_ect, 5), 1),
               flow_hash(test::udp6(100, ecn::not_ect, 6), 1));
     auto first = test::udp(100, ecn::not_ect, 5), second = first;
-    first[6] = 0x20;  // more fragments
-    second[7] = 12;   // an offset
+    first[6] = 0x20;  // the flag "more fragments"
+    second[7] = 12;   // a fragment offset
     second[20] = 0x77;
     EXPECT_EQ(flow_hash(first, 1), flow_hash(second, 1));
 }

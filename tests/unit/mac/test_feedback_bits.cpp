@@ -81,7 +81,8 @@ TEST(FeedbackBits, ABufferCodeHoldsItsBytesAndTheOneBelowDoesNot) {
 
 using form = std::array<std::uint8_t, feedback_bytes>;
 
-// The content with the CRC that makes it a form; as it is where none does.
+// The content with a CRC that makes it a valid form; if no CRC does, the content is returned
+// unchanged.
 form with_crc(const form& content) {
     form out = content;
     for (std::uint32_t crc = 0; crc < 0x8000; ++crc) {
@@ -98,7 +99,7 @@ TEST(FeedbackBits, FormsThatNobodyPackedAreRefused) {
     EXPECT_TRUE(unpack_feedback(bits));
     EXPECT_EQ(with_crc(bits), bits);
     auto wrong = bits;
-    wrong[0] |= 0x03;  // slot 30 or 31 in the frame
+    wrong[0] |= 0x03;  // slot 30 or 31 in the frame, which do not exist
     wrong[1] |= 0xc0;
     EXPECT_FALSE(unpack_feedback(with_crc(wrong)));
     wrong = bits;

@@ -286,7 +286,7 @@ TEST(Handover, OneThatIsAskedForDuringAnotherFollowsIt) {
     c.delay_s = 2;
     world w(c);
     w.link.go_to({1, 0}, s);
-    w.link.go_to({0, 0}, 2 * s);  // replaced by the next line
+    w.link.go_to({0, 0}, 2 * s);  // the next line replaces this move
     w.link.go_to({2, 0}, 2 * s);
     EXPECT_EQ(w.link.destination(), (place{2, 0}));
     w.advance(10 * s);
@@ -340,8 +340,8 @@ TEST(Handover, AChainTakesItsStepsWithTheirProbabilities) {
     constexpr int decisions = 20000;
     std::map<std::pair<int, int>, int> networks, states;
     place before = link.here();
-    const auto within = [](int hits, int of, double p) {
-        return std::abs(hits - of * p) <= 4.5 * std::sqrt(of * p * (1 - p)) + 1e-9;
+    const auto within = [](int hits, int total, double p) {
+        return std::abs(hits - total * p) <= 4.5 * std::sqrt(total * p * (1 - p)) + 1e-9;
     };
     for (std::int64_t t = 100 * ms; t <= decisions * s; t += 100 * ms) {
         link.advance(t);
@@ -355,14 +355,14 @@ TEST(Handover, AChainTakesItsStepsWithTheirProbabilities) {
     for (const auto& [chain, counted] :
          {std::pair{c.network_chain, networks}, std::pair{c.state_chains[0], states}})
         for (int from = 0; from < static_cast<int>(chain.size()); ++from) {
-            int of = 0;
-            for (const auto& [step, n] : counted) of += step.first == from ? n : 0;
-            ASSERT_GT(of, 1000);
+            int total = 0;
+            for (const auto& [step, n] : counted) total += step.first == from ? n : 0;
+            ASSERT_GT(total, 1000);
             for (int to = 0; to < static_cast<int>(chain.size()); ++to) {
                 const auto at = counted.find({from, to});
                 const auto row = static_cast<std::size_t>(from),
                            column = static_cast<std::size_t>(to);
-                EXPECT_TRUE(within(at == counted.end() ? 0 : at->second, of, chain[row][column]))
+                EXPECT_TRUE(within(at == counted.end() ? 0 : at->second, total, chain[row][column]))
                     << from << " to " << to;
             }
         }
@@ -390,26 +390,26 @@ TEST(Handover, TheWayOfEachPacketIsToldToTheNanosecond) {
     c.keep = buffering::intermediate;
     c.delay_s = 1;
     world w(c);
-    std::vector<packet_record> told;
+    std::vector<packet_record> records;
     w.link.follow([&](const packet_record& r, int tag) {
         EXPECT_EQ(tag, 1);
         EXPECT_EQ(r.parts.sum(), r.left_ns - r.arrived_ns);
-        told.push_back(r);
+        records.push_back(r);
     });
     for (int i = 0; i < 3; ++i) w.offer(way::down, 1000, 0, 1);  // 8, 16, 24 ms on the line
     w.offer(way::down, 1000, 500 * ms, 1);
     w.advance(5 * s);
-    ASSERT_EQ(told.size(), 4U);
-    EXPECT_EQ(told[0].left_ns, 13 * ms);
-    EXPECT_EQ(told[0].parts.air, 13 * ms);
-    EXPECT_STREQ(told[0].dropped, "");
-    EXPECT_STREQ(told[1].dropped, "handover_in_flight");  // on the line since 8 ms
-    EXPECT_EQ(told[1].left_ns, 20 * ms);
-    EXPECT_EQ(told[1].parts.air, 12 * ms);
-    EXPECT_STREQ(told[2].dropped, "handover_in_flight");
-    EXPECT_EQ(told[3].left_ns, 1020 * ms + 95833333);
-    EXPECT_EQ(told[3].parts.air, 95833333);
-    EXPECT_EQ(told[3].arrived_ns, 500 * ms);
+    ASSERT_EQ(records.size(), 4U);
+    EXPECT_EQ(records[0].left_ns, 13 * ms);
+    EXPECT_EQ(records[0].parts.air, 13 * ms);
+    EXPECT_STREQ(records[0].dropped, "");
+    EXPECT_STREQ(records[1].dropped, "handover_in_flight");  // on the line since 8 ms
+    EXPECT_EQ(records[1].left_ns, 20 * ms);
+    EXPECT_EQ(records[1].parts.air, 12 * ms);
+    EXPECT_STREQ(records[2].dropped, "handover_in_flight");
+    EXPECT_EQ(records[3].left_ns, 1020 * ms + 95833333);
+    EXPECT_EQ(records[3].parts.air, 95833333);
+    EXPECT_EQ(records[3].arrived_ns, 500 * ms);
 }
 
 // --- random worlds ---

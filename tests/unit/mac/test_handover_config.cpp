@@ -29,9 +29,9 @@ handover_config config_of(const char* networks = "WLAN,UMTS,GPRS") {
     return c;
 }
 
-std::string refusal(const std::function<void()>& of) {
+std::string refusal(const std::function<void()>& call) {
     try {
-        of();
+        call();
     } catch (const std::invalid_argument& e) {
         return e.what();
     }

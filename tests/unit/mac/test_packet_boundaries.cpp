@@ -43,7 +43,8 @@ TEST(PacketBoundaries, AHeaderInTheDataIsNotTakenForOne) {
     link l;
     auto quoting = ipv4(400, 0x11);
     const auto quoted = ipv4(120, 0x22);
-    std::copy(quoted.begin(), quoted.begin() + 28, quoting.begin() + 200);  // as ICMP errors do
+    // an ICMP error quotes a packet in this way
+    std::copy(quoted.begin(), quoted.begin() + 28, quoting.begin() + 200);
     l.give(ipv4(100, 0));
     l.give(quoting);
     l.give(ipv4(100, 3));
@@ -351,7 +352,7 @@ TEST(PacketBoundaries, ItWaitsForABoundaryThatIsStillToBeTold) {
         l.bring_all_but({2});
         l.lose_below(3);
         EXPECT_EQ(l.got.size(), 1U);
-        l.tell(4);  // not the first one behind the lost frame: 3 may have one
+        l.tell(4);  // not the first boundary after the lost frame: frame 3 may have one
         l.assembly.advance();
         EXPECT_EQ(l.got.size(), in_order ? 1U : 3U);
         l.tell(3);
@@ -368,7 +369,7 @@ TEST(PacketBoundaries, BelowTheEdgeItWaitsNoLonger) {
     l.cut_all();
     l.tell(6);
     l.bring_all_but({});
-    EXPECT_TRUE(l.got.empty());  // it has not been told where the first packet begins
+    EXPECT_TRUE(l.got.empty());  // the terminal has not been told where the first packet begins
     l.lose_below(6);
     ASSERT_EQ(l.got.size(), 1U);
     EXPECT_EQ(l.got[0], l.sent[3]);

@@ -50,7 +50,7 @@ public:
           }) {
         terminal.report_to(&reports);
         base.follow_packets(&journal);
-        run_until(200);  // the terminal has been heard
+        run_until(200);  // the terminal has sent its first report by then
     }
 
     static std::int64_t start(std::int64_t s) { return slot_start_ns(slot(s)); }
@@ -190,7 +190,7 @@ TEST(PacketJournal, TheFrameThatComesLastDecides) {
     link_config k = one_bin();
     k.bins = 3;
     Cell c(k);
-    c.lose(200, 1);  // the middle one of three frames, three times
+    c.lose(200, 1);  // loses the middle one of three frames, three times
     c.lose(203, 0);
     c.lose(203, 1);
     c.lose(203, 2);

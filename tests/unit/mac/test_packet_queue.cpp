@@ -363,7 +363,7 @@ TEST(Pie, AnOverloadIsHeldNearTheTargetAndTheDropsAreWhatIsTooMuch) {
 
 // The sender takes marks and does not react to them, so that the probability grows beyond a tenth.
 TEST(Pie, MarksUpToAProbabilityOfATenthAndDropsAbove) {
-    for (const int percent : {20, 40}) {  // what is offered beyond what the link carries
+    for (const int percent : {20, 40}) {  // per cent of overload
         watched_queue q({.kind = queue_kind::pie});
         double due = 0;
         for (std::int64_t t = 0; t < 40000 * ms; t += ms) {

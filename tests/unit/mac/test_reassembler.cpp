@@ -41,7 +41,7 @@ TEST(Reassembler, AsCompletedThoseBehindAMissingPieceGoAhead) {
     link l(as_completed());
     l.give_packets(5, 200);
     l.cut_all();        // packet i starts at byte 200 i; frame 5 is bytes 270..323: inside packet 1
-    l.bring(5, false);  // failed, so its length is known
+    l.bring(5, false);  // the frame failed, but its length is known
     l.bring_all_but({5});
     EXPECT_EQ(l.got.size(), 4U);
     l.bring(5);

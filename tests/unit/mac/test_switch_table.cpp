@@ -32,13 +32,13 @@ double square_qam(double m, double snr) {
 }
 
 TEST(SymbolError, TheSquareSetsMatchTheirClosedForms) {
-    std::map<int, symbol_error> ours;
-    for (const int k : {1, 2, 4, 6, 8}) ours.emplace(k, k);
+    std::map<int, symbol_error> tables;
+    for (const int k : {1, 2, 4, 6, 8}) tables.emplace(k, k);
     for (double db = -5; db <= 34; db += 0.5) {
         const double snr = power(db);
         const auto expect_close = [&](int k, double closed) {
             if (closed < 1e-12) return;
-            EXPECT_NEAR(ours.at(k).rate(snr) / closed, 1, 3e-4)
+            EXPECT_NEAR(tables.at(k).rate(snr) / closed, 1, 3e-4)
                 << "k " << k << " at " << db << " dB";
         };
         expect_close(1, q(std::sqrt(2 * snr)));

@@ -83,7 +83,7 @@ TEST(TerminalMac, ABadCopyOfAFrameThatIsThereIsAcknowledgedToo) {
     t.add_new(r, 1, test::ipv4(54, 2));
     EXPECT_EQ(t.mac.on_slot(r).ack, 2U);
     r = t.idle();
-    t.add_again(r, 5, 1, test::ipv4(54, 2), false);  // its ACK was lost
+    t.add_again(r, 5, 1, test::ipv4(54, 2), false);  // the ACK was lost
     EXPECT_EQ(t.mac.on_slot(r).ack, 1U << 5);
     EXPECT_EQ(t.mac.statistics().frames_bad, 2U);
     r = t.idle();
@@ -161,7 +161,7 @@ TEST(TerminalMac, FramesWhoseGrantWasLostArriveLaterAsRetransmissions) {
     EXPECT_EQ(t.mac.on_slot(r).ack, 1U);
     EXPECT_TRUE(t.got.empty());
     r = t.idle();
-    r.grant.runs[0] = {0, 1, 0};  // that the first packet begins with frame 0
+    r.grant.runs[0] = {0, 1, 0};  // tells that the first packet begins with frame 0
     t.add_again(r, 8, 0, test::ipv4(54, 1));
     EXPECT_EQ(t.mac.on_slot(r).ack, 1U << 8);
     ASSERT_EQ(t.got.size(), 2U);
@@ -240,7 +240,7 @@ TEST(TerminalMac, AnotherBaseStationsWindowMakesItStartOverAndWhatGoesIsCounted)
     EXPECT_TRUE(t.mac.on_slot(t.idle()).grant_ok);
     const auto& s = t.mac.statistics();
     EXPECT_EQ(s.started_over, 1U);
-    ASSERT_EQ(t.got.size(), 2U);  // what was complete is not thrown away
+    ASSERT_EQ(t.got.size(), 2U);  // complete packets are kept
     EXPECT_EQ(t.got[1], test::ipv4(54, 4));
     EXPECT_EQ(s.dropped_start_over.packets, 1U);
     EXPECT_EQ(s.dropped_start_over.bytes, 108U);

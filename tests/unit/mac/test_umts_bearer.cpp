@@ -144,7 +144,7 @@ TEST(Discard, TheShareOfLostPacketsIsThatOfIndependentBlocks) {
 
 TEST(Discard, WherePollsCountItIsThatOfAllFourBlocksOf1500Octets) {
     bearer_config c = of_profile("umts-384");
-    c.profile.block_down = 480;  // a PDU a block
+    c.profile.block_down = 480;  // one PDU per block
     for (const int m : {2, 3, 4}) expect_share(c, 1500, m, lost_of_blocks(4, m));
     // With a single transmission polls go on by default: that of the last block is not lost then.
     expect_share(c, 1500, 1, lost_of_blocks(3, 1));
@@ -166,7 +166,7 @@ TEST(Discard, WhatIsGivenUpMayArriveOrIsGone) {
         bearer_config c = of_profile("umts-384");
         c.errors_down.rate = 0.3;
         c.rlc.max_dat = 2;
-        c.rlc.status_prohibit_ns = 50 * ms;  // asks again for what is on its way
+        c.rlc.status_prohibit_ns = 50 * ms;  // asks again for PDUs that are on their way
         c.given_up_is_final = final;
         bearer b(c);
         for (int i = 0; i < 100; ++i) b.downlink().offer(packet(1500), 0);
@@ -293,7 +293,7 @@ TEST(Episodes, ADelaySpikeHoldsWhatWaitsAndLosesNothing) {
         EXPECT_FALSE(due > 2000 * ms + flight && due < 5000 * ms + flight) << due;
         EXPECT_FALSE(due > 7995 * ms + flight && due < 8500 * ms + flight) << due;
     }
-    // The first of those that waited goes with the interval in which the spike is over.
+    // The first of the packets that waited goes with the interval in which the spike ends.
     EXPECT_EQ(*std::ranges::lower_bound(s.due, 5000 * ms), 5000 * ms + flight);
     EXPECT_EQ(*std::ranges::lower_bound(s.due, 8100 * ms), 8500 * ms + flight);
 }
@@ -317,19 +317,19 @@ std::vector<double> lost_by_interval(bool pdus_alone) {
     c.rlc.max_dat = 1000;
     c.pdus_alone = pdus_alone;
     bearer b(c);
-    std::map<std::int64_t, std::pair<int, int>> of;
+    std::map<std::int64_t, std::pair<int, int>> sent_and_lost;
     b.watch(
         [&](bearer::way w, std::span<const std::uint8_t> pdu, std::int64_t start_ns, bool lost) {
             if (w != bearer::way::down) return;
             EXPECT_EQ(pdu.size(), 42U);
-            ++of[start_ns].first;
-            of[start_ns].second += lost ? 1 : 0;
+            ++sent_and_lost[start_ns].first;
+            sent_and_lost[start_ns].second += lost ? 1 : 0;
         });
     for (int i = 0; i < 200; ++i) b.downlink().offer(packet(1200), 0);
     run_to(b, 60'000 * ms);
     EXPECT_EQ(b.downlink().sums().delivered.packets, 200U);
     std::vector<double> shares;
-    for (const auto& [start, n] : of) {
+    for (const auto& [start, n] : sent_and_lost) {
         EXPECT_LE(n.first, 24);  // 384 kbit/s, 20 ms
         if (n.first == 24) shares.push_back(n.second / 24.0);
     }
@@ -378,15 +378,15 @@ TEST(Journal, AnUplinkPacketAloneHasTheTimesOfItsBlocksAndTheWiredNetworkBehindI
     c.profile.one_way_ms = 100;  // 25 of them in the core network
     bearer b(c);
     std::vector<packet_record> records;
-    std::int64_t there = 0;
+    std::int64_t due_at_ns = 0;
     sdu_journal journal([&](const packet_record& r) { records.push_back(r); }, sn_space, true);
     b.follow(bearer::way::up, &journal);
     b.uplink().deliver_to([&](const link_packet& p) {
-        there = p.due_ns;
+        due_at_ns = p.due_ns;
         return 0;
     });
     run_to(b, 105 * ms);
-    b.downlink().offer(packet(100), 105 * ms);  // nobody follows it
+    b.downlink().offer(packet(100), 105 * ms);  // nobody follows this packet
     b.uplink().offer(packet(150), 105 * ms);
     run_to(b, 1000 * ms);
     ASSERT_EQ(records.size(), 1U);
@@ -399,7 +399,7 @@ TEST(Journal, AnUplinkPacketAloneHasTheTimesOfItsBlocksAndTheWiredNetworkBehindI
     EXPECT_EQ(r.arrived_ns, 105 * ms);
     EXPECT_EQ(r.left_ns, 205 * ms);
     EXPECT_EQ(r.wired_ns, 25 * ms);
-    EXPECT_EQ(r.left_ns + r.wired_ns, there);
+    EXPECT_EQ(r.left_ns + r.wired_ns, due_at_ns);
 }
 
 // There is as much traffic in the other direction, none of which is reported for this one.
@@ -415,7 +415,9 @@ void follow_a_way(bearer::way way, bool in_order, std::uint64_t& waited) {
     packet_link& link = down ? b.downlink() : b.uplink();
     std::set<int> sent, reported;
     std::set<std::uint64_t> numbers;
-    std::map<std::int64_t, int> left;  // of those that arrived, less those that did
+    // by time: packets that the journal says were delivered then, less those that the link
+    // delivered
+    std::map<std::int64_t, int> left;
     std::uint64_t again = 0, dropped = 0, reordered = 0;
     link.deliver_to([&](const link_packet& p) {
         --left[p.due_ns];

@@ -55,8 +55,8 @@ struct world {
     std::int64_t now = 0;
 };
 
-// Compares rates over 40 s. The tolerance is a PDU that falls on either side at either end, and the
-// time that one of the slowest user takes of the cell: 320 bits at 50 kbit/s, 6.4 ms.
+// Compares rates over 40 s. The tolerance is one PDU that falls on the other side of either end,
+// and the time that a PDU of the slowest user takes of the cell: 320 bits at 50 kbit/s, 6.4 ms.
 void expect_rates(const std::vector<double>& got, const std::vector<double>& kbps) {
     ASSERT_EQ(got.size(), kbps.size());
     for (std::size_t u = 0; u < kbps.size(); ++u)

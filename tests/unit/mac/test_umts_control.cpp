@@ -118,9 +118,9 @@ TEST(Control, ThresholdAndRateOfFachAreTheirs) {
     EXPECT_NEAR(static_cast<double>(slow - fast), 10 * 20e6, 20e6);
 }
 
-// Echo requests of the terminal, of so many bytes beside 28 of headers, one every two seconds. The
-// host answers 20 ms after the core network has them: that makes those over DCH last as long as in
-// the text. Round trips in ms, and whether the answer came over a DCH.
+// Echo requests of the terminal, of these bytes beside 28 of headers, one every two seconds. The
+// host answers 20 ms after the core network has them, with which those over DCH last as long as in
+// Teyeb (2006). Returns the round trips in ms, and whether the answer came over a DCH.
 struct echo {
     double ms;
     bool dch;
@@ -166,7 +166,7 @@ TEST(Ping, TheFirstOneOverDchWaitsForItsSetUp) {
         EXPECT_GE(dch[i].ms, 190);
         EXPECT_LE(dch[i].ms, 221);
     }
-    c.control.fach_kbps = 7;  // the text gives no rate; 6 makes 360 ms, 8 makes 260
+    c.control.fach_kbps = 7;  // Teyeb (2006) gives no rate; 6 kbit/s makes 360 ms, 8 kbit/s 260 ms
     const auto fach = pings(c, std::vector<int>(8, 32));
     for (std::size_t i = 1; i < fach.size(); ++i) {
         EXPECT_FALSE(fach[i].dch);
@@ -237,7 +237,7 @@ TEST(Triggers, OneThatEndsABurstIsNeededAndStatusesLeaveRoom) {
     EXPECT_NO_THROW(bearer{c});
 }
 
-// If the last poll, or the status that it asked for, is lost, everything would stand still.
+// If the last poll, or the status that it asked for, is lost, the transfer would stall.
 TEST(Triggers, APollTimerIsNeededWhereNothingElseAsksAgain) {
     bearer_config c = of_profile("umts-384");
     c.rlc.poll_timer_ns = 0;

@@ -195,7 +195,7 @@ TEST(Transparent, APacketHasAnIntervalToItself) {
         pdus[start].push_back(pdu.size());
     });
     for (const int bytes : {100, 480, 1}) w.give(bytes);
-    w.give(481);  // for which no interval has room
+    w.give(481);  // no interval has room for this packet
     w.give(40);
     w.run_to(1000 * ms);
     EXPECT_EQ(w.arrived, (std::vector<std::size_t>{0, 1, 2, 4}));

@@ -29,7 +29,8 @@ void run_to(bearer& b, std::int64_t t) {
 struct delays {
     double mean_ms = 0;
     int losses = 0;
-    double again = 0;  // transmissions of a PDU that is on its way or there already, share of all
+    // share of the transmissions that repeat a PDU which is on its way or has arrived
+    double again = 0;
 };
 
 // Delays from the interval in which a PDU is sent for the first time, and lost, to that in which it
@@ -47,7 +48,8 @@ delays of_prohibit(int prohibit_ms, int max_dat = 10) {
         int times = 0;
         bool lost = false, there = false;
     };
-    std::map<std::int64_t, pdu_history> sent;  // by number; one that comes after a second is a new
+    // PDUs by number; after a second the same number is a new PDU
+    std::map<std::int64_t, pdu_history> sent;
     double sum = 0;
     int n = 0, in_vain = 0, all = 0;
     pdu_content content(42);

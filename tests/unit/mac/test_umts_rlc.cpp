@@ -39,8 +39,8 @@ std::pair<std::int64_t, std::int64_t> appendix_c(std::int64_t poll_timer_ns) {
 
 TEST(Deadlock, AppendixCWithoutAPollTimerTheLostSdusWaitForTheNextOne) {
     const auto [first, second] = appendix_c(0);
-    // Nothing happens for 2.98 s. Then there are three trips of 5 TTIs: of the next SDU, of the
-    // status that it asks for, and of the PDUs that are missing.
+    // Nothing happens for 2.98 s. Then there are three trips of 5 TTIs: that of the next SDU, that
+    // of the status for which it polls, and that of the PDUs that are missing.
     EXPECT_EQ(first, 786 + 3 * 5);
     EXPECT_EQ(second, first) << "in sequence: it waits for the one before it";
 }

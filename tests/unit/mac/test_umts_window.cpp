@@ -25,10 +25,11 @@ TEST(Window, ThePeerMayMakeItSmaller) {
     EXPECT_EQ(w.sides[0].sdus[0].delivered, 1);
 }
 
-// A number of 12 bits alone tells an old PDU from a new one as long as the window is not above half
-// of the numbers. Beyond that one that comes again, two or more behind the window, is taken for one
-// ahead: the status says so and the sender resets the link, or, worse, its octets come to stand
-// where the number is used next. So `emulate` refuses more than half (docs/explanation/umts.md).
+// A number of 12 bits distinguishes an old PDU from a new one only as long as the window is not
+// above half of the numbers. Beyond that, a PDU that comes again, two or more before the window, is
+// taken for one ahead: the status says so and the sender resets the link, or, worse, its octets are
+// delivered where the number is used next. So `emulate` allows a window of half of the numbers at
+// most (docs/explanation/umts.md).
 TEST(Window, AnOldPduIsOutsideUpToHalfOfTheNumbersAndTakenForANewOneBeyond) {
     for (const auto& [window, taken] : {std::pair(2047, false), {2048, false}, {4095, true}}) {
         am_config c;

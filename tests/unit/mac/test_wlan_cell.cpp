@@ -126,7 +126,8 @@ TEST(WlanCell, LimitsAreSevenAndFourByTheThreshold) {
     }
 }
 
-// A station's cell with a limit that follows bursts of so many attempts.
+// A cell of one station with a dynamic retry limit, whose channel loses the first `burst` of every
+// 100 attempts.
 struct dynamic_world {
     explicit dynamic_world(double patience_ms, int first = 0, bool late = false)
         : burst(first),
@@ -134,7 +135,7 @@ struct dynamic_world {
             scripted_errors([this](int i) { return i % 100 < burst; })) {
         w.saturate(w.cell.uplink(), 0);
     }
-    // Limit in each good time, and frames lost, after so many more attempts.
+    // (retry limit in each good time, frames lost) after this number of further attempts.
     std::pair<int, std::uint64_t> after(std::uint64_t attempts) {
         const auto lost = w.dropped(w.cell.uplink(), "wlan_retry_limit");
         const auto until = w.cell.counts(1).attempts + attempts;
@@ -148,7 +149,7 @@ struct dynamic_world {
 
 TEST(WlanCell, ADynamicLimitIsWhatTheBurstsOfTheChannelAskFor) {
     dynamic_world d(1000);
-    EXPECT_EQ(d.after(100).first, retry_control::most);  // nothing is known yet
+    EXPECT_EQ(d.after(100).first, retry_control::most);  // there are no counts yet
     // The limit grows at once to what a longer burst needs, and falls within tens of bursts.
     for (const auto& [burst, limit] : {std::pair(20, 21), {30, 31}, {10, 11}, {5, 7}}) {
         d.burst = burst;

@@ -88,9 +88,9 @@ TEST(WlanPackets, OfEachStationEveryPacketIsCountedAndToldOnce) {
         w.run_until(w.now + 10 * s);
         std::uint64_t attempts = 0, sent = 0;
         for (int i = 0; i < w.cell.nodes(); ++i) attempts += w.cell.counts(i).attempts;
-        std::vector<std::vector<const reported*>> of(n);
+        std::vector<std::vector<const reported*>> packets_of_station(n);
         for (const auto& t : w.all) {
-            of[static_cast<std::size_t>(t.station)].push_back(&t);
+            packets_of_station[static_cast<std::size_t>(t.station)].push_back(&t);
             for (const auto again : t.again) sent += 1U + again;
             if (*t.record.dropped == '\0') {
                 EXPECT_EQ(t.again.size(), static_cast<std::size_t>(hops));
@@ -101,20 +101,20 @@ TEST(WlanPackets, OfEachStationEveryPacketIsCountedAndToldOnce) {
                       w.cell.counts_to(2).attempts,
                   w.cell.counts(0).attempts);
         for (int i = 0; i < n; ++i) {
-            const auto& mine = of[static_cast<std::size_t>(i)];
+            const auto& own_packets = packets_of_station[static_cast<std::size_t>(i)];
             const link_sums sums = w.cell.downlink_sums(i);
             EXPECT_EQ(sums.in.packets, 300U);
-            ASSERT_EQ(mine.size(), 300U);
+            ASSERT_EQ(own_packets.size(), 300U);
             EXPECT_EQ(sums.missing(), packets_bytes{});
             EXPECT_EQ(sums.delivered.packets, w.down[static_cast<std::size_t>(i)]);
             std::vector<bool> there(300);
-            for (const auto* t : mine) there[t->record.number] = true;
+            for (const auto* t : own_packets) there[t->record.number] = true;
             EXPECT_EQ(std::ranges::count(there, true), 300);
             for (const auto& d : sums.dropped)
-                EXPECT_EQ(
-                    std::ranges::count_if(
-                        mine, [&](auto* t) { return t->record.dropped == std::string(d.reason); }),
-                    static_cast<std::ptrdiff_t>(d.count.packets))
+                EXPECT_EQ(std::ranges::count_if(
+                              own_packets,
+                              [&](auto* t) { return t->record.dropped == std::string(d.reason); }),
+                          static_cast<std::ptrdiff_t>(d.count.packets))
                     << d.reason << ", station " << i << ", hops " << hops;
         }
         // The errors are those of the second station alone.

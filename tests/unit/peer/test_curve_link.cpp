@@ -120,7 +120,7 @@ TEST_F(CurveLink, WithTheKeysMessagesGoBothWays) {
     std::this_thread::sleep_for(20ms);  // the connecting end may be first
     const auto a = open(end::bind, "ours");
     ASSERT_TRUE(meet(*a, *b));
-    ASSERT_TRUE(say(bytes{3}, *b, *a));  // who connects speaks first
+    ASSERT_TRUE(say(bytes{3}, *b, *a));  // the connecting end speaks first
     EXPECT_EQ(take(*a, *b), (bytes{3}));
     ASSERT_TRUE(say(bytes{1, 2}, *a, *b));
     EXPECT_EQ(take(*b, *a), (bytes{1, 2}));
@@ -204,8 +204,8 @@ TEST_F(CurveLink, WordsOfAPartnerWhoIsGoneAreHeardAndDoNotBringHimBack) {
     }
 }
 
-// The same key twice: who came first keeps his place, the other one is told so, and comes in as
-// soon as the first one is gone.
+// The same key twice: the first connection keeps its place. The second one gets an error that says
+// so, and is accepted as soon as the first one is gone.
 TEST_F(CurveLink, ASecondPartnerWithTheSameKeyIsToldThatTheLineIsOccupiedAndComesInAfterTheFirst) {
     const auto a = open(end::bind, "ours");
     auto b = open(end::connect, "ours");
@@ -257,7 +257,8 @@ TEST_F(CurveLink, OneWhoComesBackBeforeHisOldConnectionIsSeenToBeDeadIsNotRefuse
     }
     std::span<const std::uint8_t> in;
     ASSERT_TRUE(until([&] { return a->receive(in); }, {a.get()}));
-    ::kill(child, SIGSTOP);  // as a machine that lost its power: nothing closes the connection
+    // stopped like a machine that lost its power: nothing closes the connection
+    ::kill(child, SIGSTOP);
     while (a->receive(in)) {
     }
     const auto again = open(end::connect, "ours");

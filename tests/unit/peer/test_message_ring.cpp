@@ -54,7 +54,7 @@ TEST(message_ring, messages_of_any_size_come_whole_and_in_order) {
         }
         if (random() % 3000 == 0)
             while (w.writer.write(ring_kind::message, drawn(random, 5000))) inside.push_back({});
-        while (!inside.empty() && inside.back().empty()) {  // filled to the brim: empty it
+        while (!inside.empty() && inside.back().empty()) {  // the ring is full, so it is emptied
             while (w.read() == ring_reader::outcome::got) ++read;
             inside.clear();
             ++refused;
@@ -183,7 +183,8 @@ TEST(message_ring, a_writer_whose_reader_claims_the_impossible_writes_nothing) {
     std::mt19937_64 random(4);
     world w;
     for (int i = 0; i < 10000; ++i) {
-        w.memory->taken = 1 + (random() >> (random() % 64));  // nothing was ever there to take
+        // positions at which no message was ever written
+        w.memory->taken = 1 + (random() >> (random() % 64));
         ASSERT_FALSE(w.writer.write(ring_kind::message, bytes(random() % 3000)));
     }
     w.memory->taken = 0;

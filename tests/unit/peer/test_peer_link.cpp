@@ -100,7 +100,7 @@ TEST_P(peer_link_over, a_sleeper_is_woken_by_a_message_and_by_nothing_else) {
     const auto a = open(end::bind), b = open(end::connect);
     ASSERT_TRUE(meet(*a, *b));
     std::span<const std::uint8_t> in;
-    while (sleep(*a, 100)) {  // what is left of the connection's beginning
+    while (sleep(*a, 100)) {  // events that are left from the beginning of the connection
         while (a->receive(in)) {
         }
         a->watch();

@@ -25,7 +25,7 @@ namespace {
 using namespace wip;
 using namespace wip::heard;
 
-constexpr int refused = 2;
+constexpr int refused = 2;  // exit code
 constexpr std::int64_t most = 100'000;
 
 struct closes {

@@ -227,7 +227,8 @@ private:
     std::mt19937_64 random_;
 };
 
-// The first slot of the recording that is said otherwise, cut by this seed, than in `whole`.
+// The first slot of the recording that is received differently when it is cut by this seed than in
+// `whole`.
 inline std::optional<std::size_t> first_difference(const recording& from,
                                                    const std::vector<heard_slot>& whole,
                                                    std::uint64_t seed) {

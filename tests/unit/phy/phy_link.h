@@ -72,7 +72,7 @@ struct channel_settings {
     double cfo_hz = 0;
     int delay = 0;  // samples
     double gain_db = 0;
-    double doppler_hz = 0;  // 0: static
+    double doppler_hz = 0;  // 0: the channel is static
     std::uint32_t seed = 7;
 };
 
@@ -135,7 +135,7 @@ private:
     std::array<double, paths> shift_{}, phase_{};
 };
 
-// near x[n] + far x[n - delay], delay below a slot; slot by slot.
+// Computes near x[n] + far x[n - delay] slot by slot; the delay is shorter than a slot.
 class two_paths {
 public:
     explicit two_paths(std::size_t delay) : delay_(delay), line_(delay + slot_samples) {}

@@ -53,7 +53,7 @@ public:
             paths_[0].waves.push_back(
                 {0.7, std::polar(std::sqrt(10 / 11.0), two_pi * uniform()), 1});
     }
-    // One slot at this Doppler frequency, the whole band by so much stronger.
+    // One slot at this Doppler frequency. `level_db` is added to the whole band.
     bin_measurement next(double doppler_hz, double offset_hz = 0, double level_db = 0) {
         bin_measurement m;
         std::array<cf64, nof_bins> h{};
@@ -81,8 +81,9 @@ public:
     }
     std::array<double, nof_bins> truth{};
 
-    // The channel as it is: gain of bin b = sum over the paths of a process times over_bins[b],
-    // and the correlation of that process over so many slots, E conj(a(t)) a(t + slots).
+    // The exact channel: the gain of bin b is the sum over the paths of a process times
+    // over_bins[b]; the correlation of that process over a number of slots is E conj(a(t)) a(t +
+    // slots).
     std::size_t nof_paths() const { return paths_.size(); }
     const std::array<cf64, nof_bins>& over_bins(std::size_t path) const {
         return paths_[path].over_bins;

@@ -19,7 +19,7 @@ using namespace wip::phy;
 using cf64 = std::complex<double>;
 
 constexpr double two_pi = 2 * std::numbers::pi;
-constexpr double usual_noise = 0.0251;  // per element: 16 dB
+constexpr double usual_noise = 0.0251;  // noise per element at an SNR of 16 dB
 
 double from_db(double v) { return std::pow(10, v / 10); }
 double to_db(double v) { return 10 * std::log10(v); }
@@ -61,7 +61,7 @@ public:
         seen s;
         s.one_slot.noise = static_cast<float>(noise_);
         s.one_slot.known = known;
-        const double variance = noise_ * points_per_bin / known;  // of a point
+        const double variance = noise_ * points_per_bin / known;  // variance of a point
         s.one_slot.gain_noise = static_cast<float>(variance / points_per_bin);
         std::array<std::vector<cf64>, symbols_per_slot> tap;
         for (std::size_t l = 0; l < tap.size(); ++l) tap[l] = taps(slot_ + (l - 2.5) / 6);
@@ -100,7 +100,7 @@ private:
     static constexpr int waves = 40;
     struct path {
         double delay_us;
-        std::vector<std::pair<double, cf64>> waves;  // shift in Hz, gain
+        std::vector<std::pair<double, cf64>> waves;  // (shift in Hz, gain)
     };
     static double subcarrier(std::size_t bin) {
         return (static_cast<double>(bin) - nof_bins / 2) * subcarriers_per_bin;
@@ -132,7 +132,7 @@ private:
     double noise_;
     std::normal_distribution<> normal_;
     std::vector<path> paths_;
-    std::array<std::array<std::vector<cf64>, places>, nof_bins> turns_;  // of each path
+    std::array<std::array<std::vector<cf64>, places>, nof_bins> turns_;  // waves of each path
     double slot_ = 0;
 };
 

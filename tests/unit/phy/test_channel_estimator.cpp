@@ -310,7 +310,7 @@ TEST(intercarrier, is_what_a_linear_change_within_the_window_moves_between_subca
     for (const auto& symbol : out)
         for (int n = 0; n < nof_subcarriers; ++n) EXPECT_EQ(std::abs(get(symbol, n)), 0);
     for (int again = 0; again < 2; ++again)
-        between.work(b, c, x, out);  // nothing is left from before
+        between.work(b, c, x, out);  // nothing is left from the call before
     for (const int l : {0, 1, 2, 5}) {
         const auto want = moved_by_the_ramp(b, c, x, l);
         double error = 0, power = 0;
@@ -512,7 +512,7 @@ TEST(decision_feedback, is_not_moved_by_elements_without_a_decision) {
         moved += std::norm(get(feedback.middle(), n) - get(first.middle, n));
         before += std::norm(get(first.middle, n) - channel.middle(n));
     }
-    EXPECT_LT(moved, 0.1 * before);  // the same elements say nothing new
+    EXPECT_LT(moved, 0.1 * before);  // the same elements have no new information
 }
 
 }  // namespace

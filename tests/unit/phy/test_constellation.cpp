@@ -213,12 +213,12 @@ TEST(constellation, crosses_are_nearly_gray_labelled) {
 TEST(constellation, no_labelling_of_the_star_is_better) {
     const auto p = points_of(constellation(3));
     auto label = identity(8);
-    const double ours = mean_label_distance(p, label);
+    const double table_distance = mean_label_distance(p, label);
     double best = 1e300;
     do best = std::min(best, mean_label_distance(p, label));
     while (std::next_permutation(label.begin() + 1,
                                  label.end()));  // label 0 first: by symmetry of XOR
-    EXPECT_DOUBLE_EQ(ours, best);
+    EXPECT_DOUBLE_EQ(table_distance, best);
 }
 
 TEST(constellation, the_star_is_a_decibel_better_than_the_rectangle_and_more_than_8_psk) {

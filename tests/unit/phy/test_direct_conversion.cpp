@@ -76,7 +76,7 @@ struct world {
     double cfo_hz = 9000;
     int bits = 6;
     double snr_db = 25;
-    board sent{};  // the transmitter's
+    board sent{};  // the board of the transmitter
 };
 
 // 150 slots to settle, 50 that count. The same slots and the same noise to all; what a receiver
@@ -107,7 +107,7 @@ TEST(DirectConversion, no_bin_loses_half_a_decibel_at_64_qam) {
     listen({}, {&ideal, &faulty, &nothing_to_correct, &uncorrected});
     EXPECT_LT(faulty.worst_loss(ideal), 0.5);
     EXPECT_LT(nothing_to_correct.worst_loss(ideal), 0.05);
-    EXPECT_GT(uncorrected.worst_loss(ideal), 10);  // so much is at stake
+    EXPECT_GT(uncorrected.worst_loss(ideal), 10);  // the loss without a correction
 }
 
 // The target: 1 dB.
@@ -158,13 +158,13 @@ TEST(DirectConversion, DISABLED_sent_table) {
 TEST(DirectConversion, DISABLED_table) {
     for (const double khz : {0.0, 3.0, 6.0, 9.0, 10.0, 10.5}) {
         listener ideal(false), corrected(true, uncalibrated), uncorrected(false, uncalibrated),
-            nothing(true), ideal_256(false), corrected_256(true, uncalibrated);
-        listen({.cfo_hz = 1000 * khz}, {&ideal, &corrected, &uncorrected, &nothing});
+            offset_only(true), ideal_256(false), corrected_256(true, uncalibrated);
+        listen({.cfo_hz = 1000 * khz}, {&ideal, &corrected, &uncorrected, &offset_only});
         listen({.cfo_hz = 1000 * khz, .bits = 8, .snr_db = 33}, {&ideal_256, &corrected_256});
         std::printf(
             "%4.1f kHz: uncorrected %.2f, corrected %.2f, nothing to correct %.2f; 256 %.2f\n", khz,
-            uncorrected.worst_loss(ideal), corrected.worst_loss(ideal), nothing.worst_loss(ideal),
-            corrected_256.worst_loss(ideal_256));
+            uncorrected.worst_loss(ideal), corrected.worst_loss(ideal),
+            offset_only.worst_loss(ideal), corrected_256.worst_loss(ideal_256));
     }
 }
 
@@ -208,7 +208,7 @@ TEST(DirectConversion, learns_offset_and_image_from_any_signal) {
         left += double(std::norm(z[n] - x[n]));
         power += double(std::norm(x[n]));
     }
-    EXPECT_LT(left, 1e-4 * power);  // of 1e-2
+    EXPECT_LT(left, 1e-4 * power);  // the image had 1e-2 of the power
 }
 
 TEST(DirectConversion, does_not_depend_on_how_the_samples_are_cut) {

@@ -69,8 +69,8 @@ TEST_F(frame_number_from, some_slots_is_right_also_over_the_end_of_frame_and_cou
     EXPECT_LT(decoded, slots_needed / 20);
 }
 
-// A signal that ends is noticed after 18 slots in the mean (sequential_test.h); of noise alone the
-// estimator makes a channel some 10 dB below it.
+// The end of a signal is noticed after 18 slots in the mean (sequential_test.h); from noise alone
+// the estimator makes a channel some 10 dB below it.
 TEST_F(frame_number_from, noise_is_none_for_as_long_as_it_may_be_taken_for_a_signal) {
     for (int trial = 0; trial < 60; ++trial) {
         search.reset();

@@ -284,7 +284,7 @@ stepped step_at(std::int64_t error, double doppler_hz = 0, bool watched = true,
     slot_receiver receiver({});
     stepped out;
     double gain = 0;
-    std::int64_t at = INT64_MAX;  // of the next one
+    std::int64_t at = INT64_MAX;  // time of the next command
     double next = 0;
     for (int i = 0; i < 400; ++i) {
         auto x = channel.pass(modulate(modulator, source.make(slot(150 + i))));
@@ -323,7 +323,7 @@ constexpr std::int64_t one_slot = slot_samples;
 TEST(gain_control, a_step_costs_the_slot_it_falls_into_whenever_the_radio_makes_it) {
     struct moment {
         std::int64_t late;
-        int slots;  // that it may cost
+        int slots;  // slots that it may cost
     };
     // 2 us late, in the prefix; half a slot late; more than a slot, of which the first is scaled
     // for the gain that has not come yet; as soon as the command comes.

@@ -17,16 +17,17 @@ using namespace wip;
 using namespace wip::heard;
 
 constexpr std::int64_t slots = 40;
-constexpr int every = 4;            // SNR of each so many slots is in the vectors
-constexpr float bound_db = 0.001F;  // of an SNR, beside that of the vectors
+constexpr int every = 4;  // SNR of each so many slots is in the vectors
+// dB by which an SNR may differ, beside the tolerance of the vectors
+constexpr float bound_db = 0.001F;
 
 const recording& samples() {
     static const recording made = record(slots);
     return made;
 }
 
-// Line of a slot in the vectors: world, lock, outcome of each bin; of some slots SNR measured and
-// predicted.
+// The line of a slot in the vectors: world, lock, outcome of each bin; for some slots the SNR,
+// measured and predicted.
 std::string line_of(const heard_slot& w, std::size_t number) {
     std::string line = std::to_string(w.world) + (w.locked ? " 1 " : " 0 ");
     for (const auto o : w.outcome) line += static_cast<char>('0' + static_cast<int>(o));

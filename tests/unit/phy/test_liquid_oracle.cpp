@@ -50,11 +50,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(liquid_knows, the_same_points) {
     const modem peer(modemcf_create(GetParam().scheme));
-    const auto theirs = points_of(peer.get());
+    const auto liquid_points = points_of(peer.get());
     const constellation c(GetParam().bits);
-    ASSERT_EQ(theirs.size(), c.points().size());
+    ASSERT_EQ(liquid_points.size(), c.points().size());
     for (const cf32 p : c.points())
-        EXPECT_LT(distance_to(theirs, p), 1e-4F) << p;  // their 32 and 128 have four digits
+        EXPECT_LT(distance_to(liquid_points, p), 1e-4F) << p;  // their 32 and 128 have four digits
 }
 
 class liquid_decides : public testing::TestWithParam<std::pair<int, wip::eight_points>> {};
@@ -87,11 +87,11 @@ TEST_P(liquid_decides, for_the_same_label) {
     int others = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const cf32 z(re[i], im[i]);
-        unsigned int theirs = 0;
-        modemcf_demodulate(peer.get(), z, &theirs);
-        if (theirs == labels[i]) continue;
+        unsigned int liquid_label = 0;
+        modemcf_demodulate(peer.get(), z, &liquid_label);
+        if (liquid_label == labels[i]) continue;
         // Labels differ only on a border, where rounding decides.
-        EXPECT_NEAR(std::abs(z - table[theirs]), std::abs(z - table[labels[i]]), 1e-5F);
+        EXPECT_NEAR(std::abs(z - table[liquid_label]), std::abs(z - table[labels[i]]), 1e-5F);
         ++others;
     }
     EXPECT_LT(others, 20);

@@ -73,7 +73,7 @@ TEST(wrong_decisions, are_as_many_as_the_symbols_tell) {
         std::vector<std::pair<float, int>> estimated_and_wrong;
         for (int n = 0; n < frames; ++n) {
             noisy_frame f(c, snr, random);
-            f.weight.fill(0.01F);  // of these only the ratio counts
+            f.weight.fill(0.01F);  // only the ratio of these counts
             estimated_and_wrong.emplace_back(wrong_decisions(c, f, f.got), f.wrong);
         }
         std::ranges::sort(estimated_and_wrong);
@@ -91,7 +91,7 @@ TEST(wrong_decisions, are_as_many_as_the_symbols_tell) {
             if (!upper)
                 least = wrong;
             else
-                EXPECT_GT(wrong, 1.4 * least) << k;  // so the halves do differ
+                EXPECT_GT(wrong, 1.4 * least) << k;  // so the two halves do differ
         }
     }
 }

@@ -33,7 +33,7 @@ private:
 struct listener {
     slot_receiver receiver;
     std::int64_t clock = 0;
-    std::vector<receiver_mode> modes{};  // of the reports
+    std::vector<receiver_mode> modes{};  // modes in the reports
     int good = 0, bad = 0;
 
     explicit listener(int cell) : receiver({.cell = cell}) {}
@@ -173,7 +173,7 @@ TEST(acquisition, a_receiver_for_one_cell_refuses_all_others) {
 }
 
 TEST(acquisition, of_two_cells_the_stronger_one_is_found) {
-    for (const int late : {0, 1234}) {  // slots of both at the same time, or not
+    for (const int late : {0, 1234}) {  // the slots of both begin at the same time, or not
         station strong(12, {.snr_db = 25, .cfo_hz = 500, .delay = 700});
         station weak(50,
                      {.snr_db = 25, .cfo_hz = -900, .delay = 700 + late, .gain_db = -6, .seed = 8});
@@ -252,7 +252,7 @@ TEST(lock, is_lost_within_20_ms_and_found_again_within_40) {
         }
 }
 
-// A transmitter that stood still for 50 ms and the slots it had to make: timing is held over the
+// A transmitter that stalled for 50 ms, and the slots that it had to make: timing is held over the
 // gap.
 TEST(lock, survives_a_gap_in_the_transmission_of_80_slots) {
     for (const double snr : {6.0, 20.0})

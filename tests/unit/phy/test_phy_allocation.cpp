@@ -36,12 +36,12 @@ void expect_none(std::string_view predictor) {
         in_phy += allocations - before;
         const auto x = channel.pass(out);
         if (i == 200) receiver.want_soft_bits(true);
-        if (i % 100 >= 97) continue;  // gap
+        if (i % 100 >= 97) continue;  // leaves a gap
         before = allocations;
         receiver.process(first_sample(s.air), x, count);
         in_phy += allocations - before;
     }
-    EXPECT_GT(allocations, 0);  // the counter counts
+    EXPECT_GT(allocations, 0);  // shows that the counter works
     EXPECT_GT(good, 1000);
     EXPECT_GT(bad, 100);
     EXPECT_EQ(in_phy, 0);

@@ -8,7 +8,8 @@
 namespace wip::phy::test {
 namespace {
 
-// Bins by turns; a slot has a full section for one terminal at most, for three there is no room.
+// The bins go to the terminals in turn. A slot has a full section for one terminal at most; there
+// is no room for three.
 struct shared_source {
     explicit shared_source(int terminals) : sn(static_cast<std::size_t>(terminals)) {}
 
@@ -116,7 +117,7 @@ TEST(phy_terminals, a_terminal_of_another_kind_of_cell_or_number_receives_nothin
         });
     }
     EXPECT_EQ(locked_alone, 0);
-    EXPECT_GT(locked_second, 20);  // it hears the grants, and none is for it
+    EXPECT_GT(locked_second, 20);  // it receives the grants, none of which is for it
     EXPECT_EQ(frames, 0);
 }
 

@@ -104,7 +104,7 @@ overflowed overflow(bool moves, bool announced) {
     slot_receiver receiver({});
     slot_source source(2);
     sample_channel channel({.snr_db = 20, .cfo_hz = 1700, .delay = late, .doppler_hz = 60});
-    std::vector<cf32> heard(16);  // what is before the slot
+    std::vector<cf32> heard(16);  // samples before the slot
     const sample_model::delay_kernel kernel(8, false);
     std::mt19937 random(5);
     double later = 0;
@@ -141,7 +141,7 @@ TEST(tracking, an_overflow_that_moves_the_grid_of_the_samples_is_none_for_timing
     EXPECT_EQ(announced.losses, 0U);
     EXPECT_LT(announced.worst_timing, whole.worst_timing + 0.05);
     EXPECT_LT(announced.nmse, 1.1 * whole.nmse);
-    EXPECT_GT(rounded.worst_timing, 0.4);  // or there is nothing to be told
+    EXPECT_GT(rounded.worst_timing, 0.4);  // otherwise the test would compare nothing
     EXPECT_GT(rounded.nmse, 1.3 * whole.nmse);
 }
 
@@ -159,7 +159,7 @@ passed pass_of_a_satellite(double from_s, double seconds, int bits_per_symbol, d
                          2 * earth * orbit * std::cos(turning * (from_s + t)));
     };
     constexpr int block = 64, half_width = 8;
-    constexpr std::size_t history = 1024, middle = 512;  // it comes nearer, or goes away
+    constexpr std::size_t history = 1024, middle = 512;  // the terminal comes nearer, or goes away
     slot_modulator modulator({});
     slot_receiver receiver({});
     slot_source source(bits_per_symbol);
@@ -226,7 +226,8 @@ TEST(tracking, the_pass_of_a_satellite_in_low_orbit_is_followed) {
 }
 
 struct moved {
-    double distance = 0;  // from the mean delay, samples: the largest before and well after
+    // distance from the mean delay in samples: the largest before, and well after
+    double distance = 0;
     int unlocked = 0, good = 0, bad = 0;
     std::uint64_t losses = 0;
 };

@@ -119,7 +119,8 @@ TEST_F(phy_uplink, carries_forms_and_frames_without_an_error_at_30_db) {
 }
 
 TEST_F(phy_uplink, finds_timing_carrier_offset_and_level_of_the_terminal) {
-    connect({.snr_db = 25, .cfo_hz = -3210, .delay = 102, .gain_db = -17});  // 102: 2 km and back
+    // a delay of 102 samples: 2 km and back
+    connect({.snr_db = 25, .cfo_hz = -3210, .delay = 102, .gain_db = -17});
     run(150);
     EXPECT_GE(heard, 135);
     EXPECT_EQ(forms, heard);
@@ -195,7 +196,7 @@ TEST_F(phy_uplink, loses_a_silent_terminal_and_finds_it_again) {
         receive(std::vector<cf32>(slot_samples));
     }
     EXPECT_EQ(receiver_.counts().losses, 1U);
-    EXPECT_LE(heard - before, 40);  // until the pilots are seen to be missing
+    EXPECT_LE(heard - before, 40);  // until the receiver notices that the pilots are missing
     EXPECT_EQ(wrong_forms, 0);
     const int silent = heard;
     run(60);

@@ -32,7 +32,7 @@ struct run_config {
     double offset_hz = 0;
     int skip_every = 0;
     double shadowing_db = 0;
-    int gap_from = 0, gap_slots = 0;  // slots that are missing in a row
+    int gap_from = 0, gap_slots = 0;  // consecutive slots that are missing
 };
 
 // Shadowing as the channel models make it (large_scale.h), 2 m at 75 km/h: an AR(1) process whose
@@ -86,7 +86,7 @@ score run(const run_config& c, Speed kmh, int from, int to) {
         const bool missing = i >= c.gap_from && i < c.gap_from + c.gap_slots;
         if (missing || (c.skip_every > 0 && i % c.skip_every == 0)) {
             predictor.skip();
-            ahead.fill(1 / noise_variance);  // nothing said: the mean
+            ahead.fill(1 / noise_variance);  // without a prediction: the mean
         } else {
             predictor.update(m, ahead);
         }
@@ -266,8 +266,8 @@ TEST(predictors, take_out_a_carrier_offset) {
         EXPECT_LT(mean_nmse({.offset_hz = hz}, steady(75)), 1.1 * without) << hz;
 }
 
-// 2 % of the slots missing: the gap may cost what three slots without any prediction cost (NMSE of
-// the mean: 1/2), the one for which nothing is said included.
+// With 2 % of the slots missing, a gap may cost as much as three slots without any prediction (NMSE
+// of the mean: 1/2), including the missing one.
 TEST(predictors, bridge_a_missing_slot) {
     const double whole = mean_nmse({}, steady(75));
     EXPECT_LT(mean_nmse({.skip_every = 50}, steady(75)), whole + 3 * 0.02 / 2);
@@ -381,7 +381,7 @@ TEST(predictors, take_over_without_a_signal_too_and_the_last_one_asked_for) {
     const auto *one = first.get(), *two = second.get();
     EXPECT_EQ(s.succeed(std::move(first)), nullptr);
     for (int i = 0; i < 200; ++i) s.skip();
-    EXPECT_EQ(s.succeed(std::move(second)).get(), one);  // from the beginning again
+    EXPECT_EQ(s.succeed(std::move(second)).get(), one);  // starts from the beginning again
     for (int i = 0; i < 100; ++i) s.update(g.next(125), reported);
     for (int i = 0; i < 100; ++i) s.skip();
     for (int i = 0; i < 100; ++i) s.pass();

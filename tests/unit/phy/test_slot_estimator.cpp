@@ -19,8 +19,8 @@ class slots_with_noise {
 public:
     explicit slots_with_noise(const std::array<double, nof_bins>& snr_db) : snr_db_(snr_db) {}
 
-    // Mean over `count` slots of the SNR that the estimator reports, dB; of the filtered one with a
-    // filter.
+    // Mean over `count` slots of the SNR, dB: of the one that the estimator reports, or with a
+    // filter of the filtered one.
     std::array<double, nof_bins> measure(slot_estimator& estimator, int count,
                                          bin_power_filter* filter = nullptr) {
         std::array<double, nof_bins> sum{};

@@ -80,7 +80,7 @@ TEST(SoftEdges, a_slot_continues_the_one_before_and_no_other) {
     slot_modulator fresh({.edge_samples = 16});
     const auto begun = modulate(fresh, b);
     EXPECT_NE(continued[3], begun[3]);
-    EXPECT_LT(std::abs(begun[0]), 0.02f * std::abs(continued[0]) + 0.01f);  // fades in
+    EXPECT_LT(std::abs(begun[0]), 0.02f * std::abs(continued[0]) + 0.01f);  // the burst fades in
     EXPECT_TRUE(std::equal(continued.begin() + 16, continued.end(), begun.begin() + 16));
 }
 

@@ -13,10 +13,10 @@ PROGRAMS = sys.argv[1:]
 del sys.argv[1:]
 BINS = 25
 HORIZON = 3  # slots
-OTHERWISE = 5e-4  # of the frames
-WORST_DB = 0.05  # of the measured SNR of a bin in a slot: a sixth of its usual error
-PREDICTED_RMS_DB = 0.2  # of the predicted SNR, whose usual error is 1 dB
-PREDICTED_ERROR = 0.02  # of that error's rms, relative
+OTHERWISE = 5e-4  # share of the frames that may have another outcome
+WORST_DB = 0.05  # dB of a bin's measured SNR in a slot: a sixth of its usual error
+PREDICTED_RMS_DB = 0.2  # rms difference of the predicted SNR, whose usual error is 1 dB
+PREDICTED_ERROR = 0.02  # relative difference of the rms of that error
 
 
 def cannot_run(program):

@@ -47,7 +47,7 @@ int in_child(What what) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-constexpr int refused = 77;
+constexpr int refused = 77;  // exit code
 
 int policy_of_a_new_thread() {
     int policy = -1;
@@ -197,7 +197,8 @@ TEST(memory_lock, under_a_limit_a_process_that_gives_its_rights_up_may_still_gro
         __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
         __user_cap_data_struct held[2]{};
         ::syscall(SYS_capget, &header, held);
-        held[0].effective &= ~(1U << CAP_SYS_RESOURCE);  // root would raise the limit
+        // root would raise the limit with this capability
+        held[0].effective &= ~(1U << CAP_SYS_RESOURCE);
         held[0].permitted &= ~(1U << CAP_SYS_RESOURCE);
         if (::syscall(SYS_capset, &header, held) != 0) return 1;
         const bool may = (held[0].effective >> CAP_IPC_LOCK & 1U) != 0;
@@ -217,10 +218,10 @@ TEST(stalls, are_wake_ups_that_came_late_and_each_counts_once) {
     EXPECT_EQ(found.woke(300us), 0);
     EXPECT_EQ(found.woke(1999us), 1);
     EXPECT_EQ(found.count(), 0);
-    EXPECT_EQ(found.woke(14200us, 300us), 14);  // wake-ups that are past
+    EXPECT_EQ(found.woke(14200us, 300us), 14);  // counts wake-ups that are past
     EXPECT_EQ(found.woke(2ms), 2);
     EXPECT_EQ(found.woke(-1us), 0);
-    EXPECT_EQ(found.woke(1900us, 1900us), 1);  // too short
+    EXPECT_EQ(found.woke(1900us, 1900us), 1);  // too short to count
     EXPECT_EQ(found.woke(6ms, 5800us), 6);
     EXPECT_EQ(found.least(), 2ms);
     EXPECT_EQ(found.all().count, 3);
@@ -301,7 +302,7 @@ TEST(Pacing, who_adds_does_not_wait_for_who_reads) {
 TEST(Privileges, what_has_no_file_is_not_handed_over) {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root";
     const account root{0, 0, "root"};
-    EXPECT_NO_THROW(hand_over({""}, root));  // of tcp://
+    EXPECT_NO_THROW(hand_over({""}, root));  // an endpoint of tcp:// has no path
     EXPECT_THROW(hand_over({"", "/no/such"}, root), wip::machine_error);
 }
 
@@ -331,7 +332,8 @@ TEST(Privileges, a_socket_is_handed_over_and_neither_a_link_nor_a_file_in_its_pl
     ASSERT_EQ(::stat(path.c_str(), &found), 0);
     EXPECT_EQ(found.st_uid, 12345U);
     EXPECT_EQ(found.st_gid, 12346U);
-    EXPECT_THROW(hand_over({path}, other), wip::machine_error);  // another user's by now
+    // the file belongs to another user by now
+    EXPECT_THROW(hand_over({path}, other), wip::machine_error);
     ::close(fd);
     for (const std::string& left : {file, link, path}) ::unlink(left.c_str());
     ::rmdir(folder);

@@ -13,7 +13,7 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "tests/support"))
 import documented
 
-REFUSED = 2
+REFUSED = 2  # exit code
 PLACEHOLDERS = {  # words that stand for the reader's own, with a valid one of the kind
     "HZ": "1.8e9",
     "L": "8",

@@ -245,7 +245,7 @@ class Types(unittest.TestCase):
                 if protoc
                 else None
             )
-            # from protoc 3.20 on; before that messages are of any type
+            # annotated by protoc from 3.20 on; before that messages have any type
             typed = made is not None and made.returncode == 0
             if typed:
                 (schema / "__init__.pyi").touch()

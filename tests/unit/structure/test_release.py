@@ -74,7 +74,7 @@ class Version(unittest.TestCase):
 class Packages(unittest.TestCase):
     """The modules that the Python code imports are those that every package asks for."""
 
-    NAMES = {"pyyaml": "yaml", "pyzmq": "zmq"}  # of Debian
+    NAMES = {"pyyaml": "yaml", "pyzmq": "zmq"}  # Debian's package -> module
 
     @classmethod
     def setUpClass(cls):

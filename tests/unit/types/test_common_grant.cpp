@@ -68,14 +68,15 @@ int content_bits(const several& s) {
         }
         bits += used * owner + 1 + (g->edge_said ? 16 + 15 : 8) + 1 + 1;
         bits += grant_bits(*g, radio) - (12 + 16 + 15 + 80);
-        if (again == 0) bits -= used;  // no flags
-        const bool said = used > again && (g->runs[0].frames > 0 || [&] {
-                              for (const auto& b : g->bins)
-                                  if (b.bits_per_symbol != 0 && b.boundary != unknown_boundary)
-                                      return true;
-                              return false;
-                          }());
-        bits += used > again && !said;  // the zero that one terminal's grant leaves out
+        if (again == 0) bits -= used;  // with no flags set
+        const bool edge_reported =
+            used > again && (g->runs[0].frames > 0 || [&] {
+                for (const auto& b : g->bins)
+                    if (b.bits_per_symbol != 0 && b.boundary != unknown_boundary) return true;
+                return false;
+            }());
+        bits += used > again &&
+                !edge_reported;  // the zero bit that a grant for one terminal does not have
     }
     return bits;
 }

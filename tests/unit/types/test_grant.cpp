@@ -120,7 +120,7 @@ TEST(grant, boundaries_of_a_full_slot_of_new_frames_fit) {
     }
 }
 
-// While nothing is to be said the format is what it was without boundaries.
+// While no boundary is to be sent, the format is that of a grant without boundaries.
 TEST(grant, without_boundaries_the_rest_is_zeros) {
     slot_grant g;
     for (auto& b : g.bins) b.bits_per_symbol = 8;

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ..errors import BadInput
 
 FORMAT = 1  # PRAGMA user_version
-BUSY_S = 10.0  # for a lock of another process that reads
+BUSY_S = 10.0  # seconds to wait for the lock of a process that reads
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS results (
     id INTEGER PRIMARY KEY,
@@ -37,7 +37,7 @@ BEGIN SELECT RAISE(ABORT, 'results are added and never changed'); END;
 
 
 class Row(NamedTuple):
-    """A result that is to be added. `cause`: of a run that failed."""
+    """A result that is to be added. `cause`: cause of the failure of a run that failed."""
 
     key: str
     valid: bool
@@ -54,8 +54,8 @@ def sha256(text: str) -> str:
 
 
 class Archive:
-    """The file, which is made by the first row. sqlite3.Error: it could not be read or written
-    now."""
+    """The database file, which the first row creates. Methods raise sqlite3.Error if it cannot be
+    read or written at the moment."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self.path = path
@@ -95,7 +95,7 @@ class Archive:
             self._open = None
 
     @contextlib.contextmanager
-    def _again(self) -> Iterator[None]:
+    def _closed_after_error(self) -> Iterator[None]:
         """Closes the database after an error, since a connection may keep what it has read; the
         next call opens it anew."""
         try:
@@ -106,8 +106,8 @@ class Archive:
             raise
 
     def read(self, key: str) -> str | bytes | None:
-        """The text of a run's result; None: there is none; bytes: what there is is damaged."""
-        with self._again():
+        """The text of a run's result; None: there is none; bytes: the content of a damaged one."""
+        with self._closed_after_error():
             connection = self._connection()
             if connection is None:
                 return None
@@ -124,7 +124,7 @@ class Archive:
 
     def keys(self) -> list[str]:
         """The keys of all runs that have a row, in the order of their first ones."""
-        with self._again():
+        with self._closed_after_error():
             connection = self._connection()
             return (
                 []
@@ -138,10 +138,10 @@ class Archive:
             )
 
     def add(self, rows: list[Row]) -> list[str]:
-        """Keys of the rows that are on the disk and read back the same."""
+        """Adds rows. Returns the keys of those that are on the disk and read back the same."""
         if not rows:
             return []
-        with self._again():
+        with self._closed_after_error():
             connection = self._connection(writes=True)
             assert connection is not None
             now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
@@ -161,11 +161,11 @@ class Archive:
             # This connection still has its own writes in memory; another one reads the file.
             self.close()
             texts = {r.key: r.text for r in rows}
-            again = self._connection()
-            assert again is not None
+            new_connection = self._connection()
+            assert new_connection is not None
             return [
                 key
-                for key, text in again.execute(
+                for key, text in new_connection.execute(
                     "SELECT key, CAST(run AS BLOB) FROM results WHERE id > ?", (last,)
                 )
                 if bytes(text) == texts.get(key, "").encode()

@@ -34,9 +34,9 @@ from .store import Store
 
 # The least number of runs of a round. A round ends with its last run, and slots that are free
 # before that stay idle, so it is long.
-WIDTH = 40  # for each slot of this machine
-ELSEWHERE = 1000  # with --profile, in all
-LEARNING = 4  # for each slot, where a point may stop after a round
+WIDTH = 40  # runs of a round, for each slot of this machine
+ELSEWHERE = 1000  # runs of a round in all, with --profile
+LEARNING = 4  # runs of a round for each slot, where points may stop after a round
 # The programs of the build that decide a run: results of two builds are not mixed (the kernel of
 # virtual time: options.check_plan).
 PROGRAMS = dict(zip(CLOCKS, ((emulate.PROGRAM,), (emulate.PROGRAM, virtual.GUEST), (ns3.PROGRAM,))))
@@ -109,10 +109,10 @@ def digests(e: Experiment, build: pathlib.Path) -> dict[str, str]:
     names = PROGRAMS[e.time] + SPLIT * any(
         name.startswith("split_tcp.") for name in e.settings.keys() | e.varied
     )
-    there = {pathlib.Path(name).name: built(build, name) for name in names}
+    built_programs = {pathlib.Path(name).name: built(build, name) for name in names}
     return {
         name: hashlib.sha256(program.read_bytes()).hexdigest()[:16]
-        for name, program in there.items()
+        for name, program in built_programs.items()
         if program.exists()
     }
 
@@ -142,8 +142,8 @@ def run(
     say: Callable[[str], None],
     command: list[str] | None = None,
 ) -> int:
-    """Everything that has no valid file yet, round by round. Returns how many runs that was.
-    `command`: what makes a file from a specification; in tests something else."""
+    """Makes all runs that have no valid result yet, round by round, and returns their number.
+    `command`: the program that makes a result from a specification; tests replace it."""
     runs = plan.unique_runs(given.experiments)
     out, slots, limit = given.store.out, given.slots, given.run_limit
     many = (
@@ -231,5 +231,5 @@ def main(
         **({"minutes": round((time.monotonic() - began) / 60, 1)} if ran else before),
     }
     evaluated = evaluate(given.experiments, given.store, about)
-    complete = all(of.counts["valid"] == of.counts["runs"] for of in evaluated)
+    complete = all(each.counts["valid"] == each.counts["runs"] for each in evaluated)
     return VALID if complete else INVALID

@@ -38,7 +38,8 @@ NAMED = {
 
 
 def fits(tree: dict[str, Any], time: str) -> bool:
-    """The file asks for that time; for virtual time: for any but the real one."""
+    """Whether the experiment can run with --time `time`. A file that asks for a time runs in that
+    one only, except that one for virtual time runs in ns-3, too."""
     return tree.get("time", time) in (time, "virtual" if time == "ns3" else time)
 
 
@@ -47,8 +48,9 @@ class ExperimentFile:
     path: pathlib.Path
     tree: dict[str, Any]
     common_path: pathlib.Path
-    common: dict[str, Any]  # the defaults
-    settings: dict[str, Any]  # of all points: the file's over the defaults'
+    common: dict[str, Any]  # tree of the defaults file
+    # settings of all points: those of the file take precedence over the defaults
+    settings: dict[str, Any]
     realisations: int
     duration_s: int
     flows: list[dict[str, int]]

@@ -26,8 +26,8 @@ def folder(top: pathlib.Path) -> pathlib.Path:
 def known(top: pathlib.Path, places: Sequence[str] = PLACES[:1]) -> list[str]:
     return [
         name
-        for of in places
-        for name in sorted(p.stem for p in (folder(top) / of).glob("*.yaml"))
+        for place in places
+        for name in sorted(p.stem for p in (folder(top) / place).glob("*.yaml"))
         if not name.startswith("defaults")
     ]
 
@@ -40,14 +40,15 @@ def time_of(top: pathlib.Path, name: str) -> str:
 
 
 def path_of(top: pathlib.Path, name: str) -> pathlib.Path | None:
-    """Reads an experiment by its name, or a user's own file."""
+    """The path of an experiment by its name, or of a user's own file; None: there is no such
+    experiment."""
     if name.endswith(".yaml"):
         return pathlib.Path(name)
     return next(
         (
             p
-            for of in PLACES
-            if name != "defaults" and (p := folder(top) / of / f"{name}.yaml").exists()
+            for place in PLACES
+            if name != "defaults" and (p := folder(top) / place / f"{name}.yaml").exists()
         ),
         None,
     )

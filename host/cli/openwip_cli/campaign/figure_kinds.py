@@ -12,7 +12,8 @@ from ..settings.kinds import Choice, Integer, Kind, Numbers, Real
 from .file_parts import check_parts
 from .grid import Grid
 
-AXES = {"panels", "series", "averaged", "x", "y"}  # of a figure: settings of the grid
+# parts of a figure that name settings of the grid
+AXES = {"panels", "series", "averaged", "x", "y"}
 # Kind -> what it needs beside its name, and what it may have beside OF_FIGURES.
 FIGURES = {
     "lines": ("x metric", "panels series model share_y legend_columns xscale yscale y_from"),
@@ -76,14 +77,17 @@ def check_values(whose: str, figure: dict[str, Any]) -> None:
         key: read(f"{whose}: {key}", VALUES[key], figure[key])
         for key in VALUES.keys() & figure.keys()
     }
-    for key, fine in (
+    for key, is_valid in (
         ("range_ms", len(figure.get("range_ms", "ab")) == 2),
-        ("categories", isinstance(of := figure.get("categories", [0]), list) and of),
+        (
+            "categories",
+            isinstance(categories := figure.get("categories", [0]), list) and categories,
+        ),
     ):
-        if not fine:
+        if not is_valid:
             raise BadInput(
                 f"{whose}: {key} is {figure[key]!r}; valid: a"
-                f" list{' of two numbers' * (key == 'range_ms')}"
+                f" list{' categories two numbers' * (key == 'range_ms')}"
             )
 
 

@@ -29,8 +29,8 @@ from .metrics import Results, label, of_part
 from .report import Drawn
 from .settings import SETTINGS
 
-Values: TypeAlias = tuple[Any, ...]  # of settings
-Panel: TypeAlias = tuple[Axes, dict[str, Any], str]  # its settings, its title
+Values: TypeAlias = tuple[Any, ...]  # the values of some settings
+Panel: TypeAlias = tuple[Axes, dict[str, Any], str]  # axes, settings, title
 COLOURS = (
     "#0072B2",
     "#D55E00",
@@ -43,7 +43,7 @@ COLOURS = (
     "#882255",
 )
 MARKERS = "osD^vPX<>"
-# a legend where nothing is drawn
+# Places a legend below the axes, where nothing is drawn.
 BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22)}
 QAM: dict[int | str, str] = {"adaptive": "adaptive"} | dict(enumerate(MODULATIONS))
 WORDS = {
@@ -115,10 +115,11 @@ def axes_of(
 
 
 def add_legend(panels: list[Panel], **how: Any) -> None:
-    """The legend: each series of any panel, in the last of the axes with most."""
-    of = {a: a.get_legend_handles_labels() for a, _, _ in panels}
-    series = {text: drawn for each in of.values() for drawn, text in zip(*each)}.values()
-    max(reversed(of), key=lambda a: len(of[a][1])).legend(
+    """Adds one legend for all panels, with each series once, to the axes that have most of them
+    (the last of such)."""
+    legends = {a: a.get_legend_handles_labels() for a, _, _ in panels}
+    series = {text: drawn for each in legends.values() for drawn, text in zip(*each)}.values()
+    max(reversed(legends), key=lambda a: len(legends[a][1])).legend(
         handles=list(series), fontsize=8, title_fontsize=8, **how
     )
 
@@ -200,7 +201,7 @@ def lines(results: Results, spec: dict[str, Any]) -> Figure:
         {p[x] for p in results.planned_where(**spec.get("where", {}))},
         key=lambda v: (isinstance(v, str), v),
     )
-    words = isinstance(order[-1], str)  # as on an axis of categories
+    words = isinstance(order[-1], str)  # texts are drawn on an axis of categories
     for a, where, title in panels:
         for i, values in numbered(results, names, where, spec.get("where", {})):
             points = having(
@@ -281,15 +282,15 @@ def groups_of(
         titles = [str(name_of(x, v)) for v in places]
     found: dict[Values, dict[int, estimates.Estimate | None]] = {}
     for p in planned:
-        mine = found.setdefault(tuple(p[n] for n in names), {})
+        series = found.setdefault(tuple(p[n] for n in names), {})
         for place, metric_there in (
             ((i, f"{metric}:{c}") for i, c in enumerate(arguments))
             if arguments
             else [(places.index(p[x]), metric)]
         ):
-            if place in mine:
+            if place in series:
                 raise LookupError(f"two points have {p.text()} but for what the figure shows")
-            mine[place] = having(results, [p], metric_there).get(p)
+            series[place] = having(results, [p], metric_there).get(p)
     return titles, found
 
 
@@ -309,24 +310,24 @@ def bars(results: Results, spec: dict[str, Any]) -> Figure:
         for i, (values, places) in enumerate(series.items()):
             number = order.index(values)
             at = {place: place + (i - (len(series) - 1) / 2) * width for place in places}
-            there = {place: e for place, e in places.items() if e is not None}
+            measured = {place: e for place, e in places.items() if e is not None}
             a.bar(
-                [at[place] for place in there],
-                [e.mean for e in there.values()],
+                [at[place] for place in measured],
+                [e.mean for e in measured.values()],
                 width * 0.92,
                 color=COLOURS[number % len(COLOURS)],
                 edgecolor="black",
                 linewidth=0.5,
                 hatch=("", "//", "..", "xx")[number % 4],
                 yerr=(
-                    [e.half for e in there.values()]
-                    if any(e.n > 1 for e in there.values())
+                    [e.half for e in measured.values()]
+                    if any(e.n > 1 for e in measured.values())
                     else None
                 ),
                 capsize=3,
                 label=", ".join(name_of(n, v) for n, v in zip(names, values)),
             )
-            for place in places.keys() - there.keys():
+            for place in places.keys() - measured.keys():
                 a.annotate(
                     spec.get("missing", "no value"),
                     (at[place], 0),
@@ -480,7 +481,8 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
     everything = results
     for spec in everything.experiment.tree["figures"]:
         results = everything.averaged(as_list(spec.get("averaged")))
-        number = spec.get("number", "")  # of the text; one's own has none
+        # the figure's number in the literature; a user's own figure has none
+        number = spec.get("number", "")
         png = folder / f"{spec['name']}.png"
         try:
             if not (shown := results.where(**spec.get("where", {}))):
@@ -495,7 +497,7 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
                 raise LookupError(f"no run has {spec['metric']}")
             fig = KINDS[spec["kind"]](results, spec)
         except LookupError as e:
-            png.unlink(missing_ok=True)  # a former figure would be taken for this one
+            png.unlink(missing_ok=True)  # an old file would be taken for this figure
             done.append((spec["name"], number, str(e)))
             continue
         experiment = results.experiment
@@ -511,7 +513,8 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
             wrap=True,
         )
         if spec["kind"] == "surface":  # tight_layout cannot place three-dimensional axes
-            fig.subplots_adjust(top=0.82)  # a title of two lines, and that of the picture
+            # room for a title of two lines and the figure's own title
+            fig.subplots_adjust(top=0.82)
         else:
             fig.tight_layout()
         try:

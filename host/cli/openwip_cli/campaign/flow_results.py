@@ -11,7 +11,7 @@ from typing import Any
 from ..measure.flows import End, Flow, flow
 
 Work = dict[str, Any]
-CONNECT_S = 6  # a link that takes longer is too bad for a test
+CONNECT_S = 6  # seconds; a link on which connecting takes longer is too bad for a test
 
 # The fields of a flow of its own, of which a result has the mean; the last ones of a flow that had
 # any.
@@ -90,8 +90,8 @@ def voip_result(_: Work, sender: End, receiver: End) -> dict[str, Any]:
 
 
 def stream(sent: int, arrived: list[list[int]]) -> dict[str, Any]:
-    """Summary of it; `numbers` are those of the packets that arrived, beside their delays, where
-    some did not or not in order."""
+    """The summary of a stream. If packets were lost or reordered it has `numbers`, too: the numbers
+    of the packets that arrived, in the order of their delays."""
     numbers = list(dict.fromkeys(number for number, _ in arrived))
     return stream_summary(sent, arrived) | (
         {"numbers": numbers} if numbers != list(range(sent)) else {}
@@ -160,7 +160,7 @@ def sessions(
 
 
 def since(sent: dict[str, Any], at: float) -> float:
-    """The value in whole nanoseconds, as the clocks count."""
+    """Seconds from connect() to `at`, exact to the nanosecond, in which the clocks count."""
     return (round(at * 1e9) - round(sent["began"] * 1e9)) / 1e9
 
 
@@ -169,20 +169,26 @@ def by_size(done: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     includes set-up and closing."""
     sizes = {}
     for kb in dict.fromkeys(f["kb"] for f in done):
-        mine = [f for f in done if f["kb"] == kb]
-        session = statistics.fmean(f["session_s"] for f in mine)
-        connect = statistics.fmean(f["connect_s"] for f in mine)
+        sessions_of_size = [f for f in done if f["kb"] == kb]
+        session = statistics.fmean(f["session_s"] for f in sessions_of_size)
+        connect = statistics.fmean(f["connect_s"] for f in sessions_of_size)
         sizes[str(kb)] = {
-            "times": len(mine),
+            "times": len(sessions_of_size),
             "goodput_bps": kb * 8000 / session,
             "session_s": session,
-            "last_byte_s": statistics.fmean(f["last_byte_s"] for f in mine),
+            "last_byte_s": statistics.fmean(f["last_byte_s"] for f in sessions_of_size),
             "rtt_s": connect,
             "session_rtts": session / connect,
-            "each_session_s": [round(f["session_s"], 6) for f in mine],
-        } | {k: statistics.fmean(found) for k in MORE if (found := [f[k] for f in mine if k in f])}
-        # of the first: when each fiftieth was there
-        sizes[str(kb)] |= {k: mine[0][k] for k in ("arrived_s",) if k in mine[0]}
+            "each_session_s": [round(f["session_s"], 6) for f in sessions_of_size],
+        } | {
+            k: statistics.fmean(found)
+            for k in MORE
+            if (found := [f[k] for f in sessions_of_size if k in f])
+        }
+        # Of the first flow: the time at which each fiftieth part had arrived.
+        sizes[str(kb)] |= {
+            k: sessions_of_size[0][k] for k in ("arrived_s",) if k in sessions_of_size[0]
+        }
     return sizes
 
 

@@ -83,13 +83,14 @@ class Grid:
                 )
 
     def check_chosen(self, whose: str, chosen: Any, several: bool = False) -> None:
-        """Settings by which a figure or a statement chooses points: of the grid of either size,
-        with a value (a list of values) that it has."""
+        """Checks the settings by which a figure or a statement chooses points: each has to be in
+        the grid of either size, with a value (`several`: a list of values) that the grid has.
+        Raises BadInput."""
         if not isinstance(chosen, dict):
             raise BadInput(f"{whose} is {chosen!r}; valid: a mapping of settings of the grid")
         for name, value in chosen.items():
             there = self.values.get(name, [])
-            # which may be one that no kernel has: not measured
+            # The value may be one that no kernel has; it is then not measured.
             if not there and not str(name).startswith("sysctl."):
                 raise BadInput(
                     f"{whose}: {name} is {value!r}; valid: settings of the grid,"

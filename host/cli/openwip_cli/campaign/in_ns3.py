@@ -29,7 +29,7 @@ def run(
     sender = tcp.pop("sender", None)
     if work["kind"] in VIRTUAL:
         plan = virtual_work.plan_of(settings, work | {"congestion_control": sender})
-        plan.sysctls = {}  # they are in `tcp`
+        plan.sysctls = {}  # `tcp` has what they set
         report = virtual_work.result_of(
             ns3.run(scenario, places, plan, progress=progress, tcp=tcp), work["kind"]
         )

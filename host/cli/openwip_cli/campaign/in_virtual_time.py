@@ -19,7 +19,7 @@ from .settings import START_S, VIRTUAL
 from .tcp_settings import route_batches, route_metrics, sysctls_of, with_windows
 
 TOOL = "traffic program in virtual time"
-MOST_KB = 2000  # of flows in all, of which each segment's round trip is measured
+MOST_KB = 2000  # kB of all flows together up to which each segment's round trip is measured
 
 
 def run(
@@ -99,7 +99,8 @@ def run(
 
 
 def plan_of(work: dict[str, Any]) -> virtual.Plan:
-    """The figures of a stream end with it; those of TCP when the last byte is through."""
+    """The plan for one kind of workload. The link's figures of a stream are read when it ends,
+    those of TCP when the last byte has arrived."""
     kind = KINDS[work["kind"]]
     last = None if kind.tcp else START_S + work["duration_s"]
     return virtual.Plan([kind.flow_of(work) | {"start_s": START_S}], between=(START_S, last))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The layers of an experiment's settings: its file, the grid over it, --tcp and --set over both. A
-setting that two layers say, or that a layer says where nothing looks at it, is refused, for one of
-the two would be ignored."""
+setting that two layers give, or that a layer gives where it has no effect, is refused, because it
+would be ignored."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ class NothingToRun(BadInput):
 
 
 def tcp_of_ns3(file: ExperimentFile, given: dict[str, Any]) -> dict[str, Any]:
-    """`tcp` of a file for ns-3 alone is as --tcp of each of its runs; that of the command line
-    (`given`) goes over it."""
+    """The TCP attributes for ns-3: those in the file, which hold for each of its runs as if given
+    by --tcp, and those of the command line (`given`), which replace them."""
     tree = file.tree
     own = tree.get("tcp", {})
     if own and tree.get("time") != "ns3" or not isinstance(own, dict):
@@ -167,10 +167,10 @@ def check_applications(file: ExperimentFile, settings: dict[str, Any], time: str
         dict(p.settings).get("application", settings.get("application")) for p in file.grid.points
     }
     for name in sorted(asked - {None}):
-        of = file.common["applications"][name].get("kind")
-        if kind not in VIRTUAL or of not in FLOWS:
+        application_kind = file.common["applications"][name].get("kind")
+        if kind not in VIRTUAL or application_kind not in FLOWS:
             raise BadInput(
-                f"experiment file {file.path}: application is {name!r}, of kind {of!r}, with"
+                f"experiment file {file.path}: application is {name!r}, of kind {application_kind!r}, with"
                 f" workload {kind!r}; valid: kind {', '.join(FLOWS)} with workload"
                 f" {', '.join(VIRTUAL)}"
             )

@@ -20,9 +20,9 @@ from .grid import Point
 from .plan import Experiment, Run
 from .store import Read, State, Stored
 
-PACKET_BITS = 12000  # of a packet of 1500 bytes
-Report: TypeAlias = dict[str, Any]  # of a run
-# the last: what is behind the colon of a metric
+PACKET_BITS = 12000  # bits of a packet of 1500 bytes
+Report: TypeAlias = dict[str, Any]  # the report of one run
+# Arguments: report, point, and the text after the metric's colon.
 Reading: TypeAlias = Callable[[Report, Point, Any], float]
 
 
@@ -351,7 +351,7 @@ class Lack(str, enum.Enum):
     UNREADABLE = "unreadable"  # its file cannot be read
     DAMAGED = "damaged"  # its file is not a result of it
     FAILED = "failed"  # it ended without a result
-    INVALID = "invalid"  # its verdict is
+    INVALID = "invalid"  # its verdict is invalid
 
 
 def lack_of(stored: Stored) -> Lack | None:
@@ -366,7 +366,7 @@ def lack_of(stored: Stored) -> Lack | None:
 
 @dataclasses.dataclass(frozen=True)
 class Lacking:
-    """A run that was planned and has no value. `failure`: of one that failed."""
+    """A run that was planned and has no value. `failure`: why it failed, if it did."""
 
     key: str
     label: str
@@ -401,10 +401,11 @@ class Results:
     figures and statements are kept, and not the result."""
 
     def __init__(self, experiment: Experiment, read: Read) -> None:
-        """`read(key)`: what there is of a run (store.Store.read)."""
+        """`read(key)`: the stored result of a run, or why there is none (store.Store.read)."""
         self.experiment = experiment
         self.found: dict[Point, Reports] = {}  # point -> {realisation: result}
-        self.planned: list[Point] = experiment.points  # with results or without
+        # all points of the grid, whether they have results or not
+        self.planned: list[Point] = experiment.points
         # point -> those over which it is the mean: itself, but for averaged()
         self.parts: dict[Point, list[Point]] = {}
         self.repeated = 0

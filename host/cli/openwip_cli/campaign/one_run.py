@@ -27,7 +27,8 @@ from ..text import of_file, of_json
 from . import in_ns3, in_virtual_time, workloads
 from .settings import ATTEMPTS
 
-SEATS = "openwip-experiment-run"  # of the machine
+# name of the abstract sockets that number the runs on this machine
+CELL_SOCKETS = "openwip-experiment-run"
 
 
 def parser() -> Parser:
@@ -63,7 +64,7 @@ def read_spec(path: pathlib.Path) -> dict[str, Any]:
         {"tcp-l": dict, "settings": dict, "name": str},
     )
     if not isinstance(spec, dict) or not any(
-        all(isinstance(spec.get(part), of[part]) for part in of) for of in kinds
+        all(isinstance(spec.get(part), group[part]) for part in group) for group in kinds
     ):
         raise BadInput(
             f"specification {path}: has no emulator or no workload; valid: what a campaign writes"
@@ -77,18 +78,20 @@ def read_spec(path: pathlib.Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
-    """Name and cores of a cell, other ones than those of runs beside this one. A socket without a
-    file says whose a number is: it goes with its process."""
+def reserved_cell(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
+    """Yields a cell name and cores that no other run on this machine uses. A run holds its number
+    by an abstract socket, which disappears with its process."""
     for index in itertools.count():
         with socket.socket(socket.AF_UNIX) as mine:
             try:
-                mine.bind(f"\0{SEATS}-{index}")
+                mine.bind(f"\0{CELL_SOCKETS}-{index}")
             except OSError as e:
-                if e.errno != errno.EADDRINUSE:  # any other one stays, whichever the number
+                # any other error would come again with the next number
+                if e.errno != errno.EADDRINUSE:
                     raise
                 continue
-            if not cells.Cell(f"{prefix}{index}").is_up():  # its supervisor may just be ending it
+            # if it is up, its supervisor may just be ending it
+            if not cells.Cell(f"{prefix}{index}").is_up():
                 yield f"{prefix}{index}", placement.of_several(index)
                 return
 
@@ -100,8 +103,8 @@ def emulator_of(spec: dict[str, Any], places: Places) -> dict[str, Any]:
 
 
 def inputs_of(spec: dict[str, Any], places: Places) -> dict[str, str]:
-    """{file that it reads: SHA-256}. BadInput: what one holds is not what the run was planned
-    with."""
+    """{file that the run reads: SHA-256}. Raises BadInput if a file has changed since the run was
+    planned."""
     now = inputs.hashes(spec.get("emulator", {}), emulator.SETTINGS, places.top)
     for name, content in spec.get("inputs", {}).items():
         if now.get(name) != content:
@@ -121,7 +124,7 @@ def attempt(
             spec["time"], spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), places
         )
     if spec.get("time") == "virtual":
-        with seat("x") as (_, cores):
+        with reserved_cell("x") as (_, cores):
             return in_virtual_time.run(
                 emulator_of(spec, places), spec["workload"], progress, places=places, cores=cores
             )
@@ -129,7 +132,7 @@ def attempt(
         return in_ns3.run(
             emulator_of(spec, places), spec["workload"], spec.get("tcp"), progress, places=places
         )
-    with seat(spec.get("name", "x")) as (name, cores):
+    with reserved_cell(spec.get("name", "x")) as (name, cores):
         if "tcp-l" in spec:
             return transfers.run_one(
                 spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), name, places, cores=cores
@@ -144,9 +147,10 @@ def attempt(
         )
 
 
-def again(spec: dict[str, Any], result: dict[str, Any] | None) -> bool:
-    """Another attempt may come off: the machine may be quieter. Without its clock the same would
-    come of it. `result`: of an invalid run; None: its cell died."""
+def may_be_repeated(spec: dict[str, Any], result: dict[str, Any] | None) -> bool:
+    """Whether another attempt makes sense, since the machine may be less busy then. A run in
+    virtual time would have the same outcome. `result`: the result of an invalid run; None: its cell
+    died."""
     return spec.get("time", "real") == "real" and (
         "tcp-l" not in spec
         or result is None
@@ -164,7 +168,7 @@ def attempts_of(
     attempts: list[dict[str, Any]] = []
     result: dict[str, Any] | None = None
     while not attempts or (
-        len(attempts) < ATTEMPTS and not attempts[-1]["valid"] and again(spec, result)
+        len(attempts) < ATTEMPTS and not attempts[-1]["valid"] and may_be_repeated(spec, result)
     ):
         began = time.monotonic()
         try:
@@ -193,8 +197,8 @@ def machine() -> dict[str, Any]:
 
 
 def main(arguments: list[str], places: Places) -> int:
-    """EXHAUSTED, instead of what other commands end with: the machine had no more of something, so
-    another time it may come off."""
+    """Exits with EXHAUSTED, where other commands fail, if this machine ran out of memory, files or
+    processes: another attempt may succeed."""
     try:
         return make(arguments, places)
     except (MemoryError, OSError) as e:

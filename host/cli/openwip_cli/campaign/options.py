@@ -22,7 +22,7 @@ from .store import Store
 # runs; at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
 PER_CORE = dict(zip(CLOCKS, (3, 1, 1)))
 RESULTS = "openwip-results"  # folder in the current one
-PROFILES = ("slurm", "kubernetes")  # of host/campaign
+PROFILES = ("slurm", "kubernetes")  # folders of host/campaign
 
 
 def parser(command: str) -> Parser:
@@ -162,8 +162,9 @@ def parser(command: str) -> Parser:
 def check_plan(
     store: Store, experiments: list[Experiment], kernel: str | None = None
 ) -> dict[str, Any]:
-    """The folder's plan, with these experiments in it; refuses to mix results of different files,
-    or of different kernels in virtual time (None: of whichever)."""
+    """The plan of the folder, with these experiments added. Raises BadInput if it would mix results
+    of different files, or, in virtual time, of different kernels. `kernel`: version of the kernel;
+    None: any."""
     old = store.plan or {"experiments": {}}
     for e in experiments:
         is_now = (

@@ -22,7 +22,7 @@ from .grid import Point
 from .layers import NothingToRun
 from .settings import EMULATOR, SETTINGS, START_S, TCP, TRAFFIC, VIEW, VIRTUAL, Over, key_of
 
-FORMAT = 1  # of the run files; part of a run's identity
+FORMAT = 1  # version of the run files' format; part of a run's identity
 FILES = inputs.that_name_files(emulator.SETTINGS)
 
 
@@ -107,8 +107,8 @@ class Experiment:
         over: Over = Over(),
         top: pathlib.Path | None = None,
     ) -> None:
-        """`tcp` and `over`: of all runs, over what the file says. `top`: the tree from which files
-        are named that a run reads."""
+        """`tcp` and `over`: settings for all runs, which replace those of the file. `top`: the tree
+        in which files that a run reads are named."""
         file = self.file = read_file(path, mode, time, over)
         self.mode, self.time, self.over = mode, time, over
         self.top = top or places.default().top
@@ -237,7 +237,7 @@ class Experiment:
             | ({"time": self.time} if self.time != "real" else {})
             | ({"tcp": self.tcp} if self.tcp and self.time == "ns3" else {})
             | (
-                # without files it is what it was before there were these
+                # Without files the specification is the same as before file contents were part of it.
                 {"inputs": contents} if contents else {}
             )
         )

@@ -25,11 +25,11 @@ from .statements import Evaluation, Holds
 COMPARISON = "comparison.json"
 # name and number of a figure, why it is not there
 Drawn: TypeAlias = tuple[str, int | str, str | None]
-MOST_LINES = 5  # of runs without a value, of one kind
+MOST_LINES = 5  # lines printed for runs without a value, for each cause
 
 
 class Evaluated(NamedTuple):
-    """An experiment, and what came of it."""
+    """An experiment with the evaluation of its statements."""
 
     experiment: Experiment
     evaluations: list[Evaluation]
@@ -45,7 +45,7 @@ class NoComparison(BadInput):
 
 
 def write_csv(results: Results, folder: pathlib.Path) -> None:
-    """Whole or as they were before."""
+    """Writes both tables; each is written completely or stays as it was."""
     experiment = results.experiment
     settings = sorted(experiment.varied)
     metrics = metrics_of(experiment)
@@ -78,7 +78,8 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
 
 
 def counts(results: Results) -> dict[str, int]:
-    """Runs; `absent`: not run; `unreadable`, `damaged`: of their files."""
+    """The numbers of runs by outcome. `absent`: they were not run; `unreadable`, `damaged`: their
+    files are."""
     return {
         "runs": results.runs,
         "valid": results.runs - len(results.lacking),
@@ -91,7 +92,7 @@ def counts(results: Results) -> dict[str, int]:
     }
 
 
-# of counts()
+# The keys of counts() that are missing results, with their words in a report.
 LACKS = {
     "invalid": "invalid",
     "failed": "failed",
@@ -145,22 +146,22 @@ def shared_confidence(statements: int) -> float:
     return 1 - (1 - estimates.CONFIDENCE) / max(1, statements)
 
 
-def unsure_together(of: Evaluated) -> set[int]:
+def unsure_together(evaluated: Evaluated) -> set[int]:
     """Numbers of the evaluations that are sure alone, and not among all statements."""
     sure = (Holds.YES, Holds.NO)
     return {
         n
-        for n, (j, holds) in enumerate(zip(of.evaluations, of.corrected))
+        for n, (j, holds) in enumerate(zip(evaluated.evaluations, evaluated.corrected))
         if j.holds in sure and holds != j.holds
     }
 
 
 def correction_text(evaluated: Sequence[Evaluated]) -> str:
     """Empty: there are not several statements."""
-    several = sum(len(of.evaluations) for of in evaluated)
+    several = sum(len(experiment.evaluations) for experiment in evaluated)
     if several < 2:
         return ""
-    lost = sum(len(unsure_together(of)) for of in evaluated)
+    lost = sum(len(unsure_together(experiment)) for experiment in evaluated)
     chance = several * (1 - estimates.CONFIDENCE)
     return (
         f"Each of the {several} statements is evaluated by intervals of"
@@ -173,9 +174,9 @@ def correction_text(evaluated: Sequence[Evaluated]) -> str:
 
 def markdown(evaluated: Sequence[Evaluated], about: dict[str, Any]) -> str:
     lines = ["| experiment | the text says | we measured | holds |", "|---|---|---|---|"]
-    for of in evaluated:
-        experiment, lost = of.experiment, unsure_together(of)
-        for n, j in enumerate(of.evaluations):
+    for each in evaluated:
+        experiment, lost = each.experiment, unsure_together(each)
+        for n, j in enumerate(each.evaluations):
             together = "not sure among all statements" if n in lost else ""
             notes = (j.note, lacking_text(j.lacking), together)
             note = "".join(f" ({text})" for text in notes if text)
@@ -204,7 +205,7 @@ def markdown(evaluated: Sequence[Evaluated], about: dict[str, Any]) -> str:
         for name, _, why in figures
         if why
     ]
-    lines += [line for of in evaluated for line in ended_without(of.lacking)]
+    lines += [line for each in evaluated for line in ended_without(each.lacking)]
     return "\n".join(lines) + "\n"
 
 
@@ -261,7 +262,7 @@ def screen(evaluated: Sequence[Evaluated]) -> str:
             )
         lines += [f"  no figure      {name}: {why}" for name, _, why in figures if why]
         lines += [f"  {line}" for line in ended_without(lacking)]
-    held = [j.holds for of in evaluated for j in of.evaluations]
+    held = [j.holds for each in evaluated for j in each.evaluations]
     lines.append(
         f"statements: {sum(h.is_yes for h in held)} hold,"
         f" {sum(h.is_no for h in held)} do not,"
@@ -277,7 +278,7 @@ def read_comparison(given: str) -> tuple[str, dict[str, Any]]:
     """Title and comparison of FOLDER, or of TITLE=FOLDER; without a title it is the campaign's time
     and TCP."""
     title, equal, folder = given.rpartition("=")
-    if pathlib.Path(given).is_dir():  # a name that has a = in it
+    if pathlib.Path(given).is_dir():  # the name of the folder contains "="
         title, equal, folder = "", "", given
     path = pathlib.Path(folder, COMPARISON)
     if equal and not title:
@@ -314,12 +315,12 @@ def side_by_side(columns: Sequence[tuple[str, dict[str, Any]]]) -> str:
         "| statement | the text says | " + " | ".join(titles) + " |",
         "|---" * (len(columns) + 2) + "|",
     ]
-    for (name, of, says), found in sorted(rows.items(), key=lambda row: row[0][0]):
+    for (name, statement, says), found in sorted(rows.items(), key=lambda row: row[0][0]):
         cells = [
             f"**{found[n]['holds']}**: {escape(found[n]['measured'] or '-')}" if n in found else "-"
             for n in range(len(columns))
         ]
-        lines.append(f"| {name} {escape(of)} | {escape(says)} | " + " | ".join(cells) + " |")
+        lines.append(f"| {name} {escape(statement)} | {escape(says)} | " + " | ".join(cells) + " |")
     of_all = [
         held([found[n] for found in rows.values() if n in found]) for n in range(len(columns))
     ]

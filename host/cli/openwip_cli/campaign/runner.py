@@ -16,12 +16,12 @@ from .plan import Experiment, Run
 from .stopping import Watch
 from .store import State, Store, Stored
 
-MOST_LINES = 5  # of files that cannot be read, where a whole file system cannot
+MOST_LINES = 5  # unreadable files named; when a file system fails there may be thousands
 
 
 class Place:
-    """A point of an experiment: how far its realisations are known without a gap, and whether it
-    stopped there. What came later does not count without what is missing."""
+    """A point of an experiment: up to which realisation all results are known, and whether the
+    stopping rule ended it there. Results after a missing one do not count yet."""
 
     def __init__(self, experiment: Experiment, point: Point) -> None:
         self.experiment, self.point = experiment, point
@@ -40,8 +40,8 @@ class Place:
 
 
 class Progress:
-    """The values that the runs gave so far: of each point the metric that is watched, and so which
-    points go on."""
+    """The results so far: for each point the values of the metric that its stopping rule watches,
+    and so which points need more runs."""
 
     def __init__(
         self,
@@ -51,8 +51,8 @@ class Progress:
         say: Callable[[str], None],
         retry_failed: bool = False,
     ) -> None:
-        """`retry_failed`: runs that failed are made again whatever the cause, not only for one of
-        the machine's."""
+        """`retry_failed`: failed runs are made again whatever the cause of the failure, not only if
+        it was the machine."""
         self.store, self.experiments, self.say = store, experiments, say
         self.left = {r.key: r for r in runs}
         self.places: dict[str, list[tuple[Place, int]]] = {}
@@ -63,7 +63,8 @@ class Progress:
         self.least = max((e.until.least for e in experiments if e.until), default=0)
         self.done, self.began = 0, time.monotonic()
         self.failed: dict[str, failure.Failure] = {}  # runs that are not tried again now
-        self.rounds = collections.Counter[str]()  # in which a run was to be made and left nothing
+        # run -> rounds in which it was to be made and left nothing
+        self.rounds = collections.Counter[str]()
         # runs of which nothing is known, and why; they are not made again
         self.unreadable: dict[str, str] = {}
         again = collections.Counter[str]()
@@ -80,7 +81,7 @@ class Progress:
             elif found.failure and not (retry_failed or found.failure.cause.is_of_the_machine):
                 self.failed[key] = found.failure
                 self._note(key, found)
-            # the machine may be quieter now
+            # It is tried again, since the machine may be less busy now.
             elif found.state == State.VALID and self._makes_room(key, found):
                 again[found.failure.cause.value if found.failure else "verdict invalid"] += 1
         self.finished = len(runs) - len(self.left) - len(self.failed) - len(self.unreadable)
@@ -156,7 +157,7 @@ class Progress:
         one (an interrupted campaign is complete in what it has), and no more realisations than it
         takes for `width` runs and for a point to be able to stop."""
         chosen: list[Run] = []
-        for run in self.left.values():  # in the order of their realisations
+        for run in self.left.values():  # `left` is in the order of the realisations
             if len(chosen) >= width and run.realisation > max(self.least, chosen[-1].realisation):
                 break
             if not all(place.stopped for place, _ in self.places[run.key]):

@@ -24,8 +24,8 @@ from ..settings.command_line import read
 from ..settings.kinds import Text, with_unit
 
 EMULATOR, TRAFFIC, TCP, VIEW = "emulator", "traffic", "tcp", "view"
-ATTEMPTS = 3  # of a run in real time whose verdict is invalid, or whose cell died
-START_S = 1.0  # of the traffic, in the time of the channel
+ATTEMPTS = 3  # attempts at a run in real time whose verdict is invalid or whose cell died
+START_S = 1.0  # start of the traffic, in seconds of air time
 VIRTUAL = ("uploads", "downloads")  # applications that run in virtual time
 FLOWS = ("bulk", "telnet", "http")  # kinds of flows that these can be
 OF_EMULATE = {s.key: s for s in emulator.SETTINGS}
@@ -54,7 +54,7 @@ class Setting:
     kind: Any
     words: str
     unit: str = ""
-    key: str | None = None  # of ./openwip emulate; of `tcp`
+    key: str | None = None  # key of ./openwip emulate, or of `tcp`
 
 
 def of_emulator(key: str, words: str) -> Setting:

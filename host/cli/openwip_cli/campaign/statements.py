@@ -251,10 +251,10 @@ def disjoint(results: Results, check: Statement, case: Case) -> Finding:
         x, y = (estimates.estimate(results.values(p, metric).values()) for p in (a, b))
         if x.n < 2 or y.n < 2:
             raise LookupError("intervals need two realisations")
-        apart = estimates.disjoint(x, y)
-        every &= apart
+        disjoint_all = estimates.disjoint(x, y)
+        every &= disjoint_all
         texts.append(
-            f"{argument}: {_number(x, check)} / {_number(y, check)}{'' if apart else ' (overlap)'}"
+            f"{argument}: {_number(x, check)} / {_number(y, check)}{'' if disjoint_all else ' (overlap)'}"
         )
     return Finding("; ".join(texts), every, True)
 
@@ -502,7 +502,8 @@ OF_KIND = {
 }
 
 
-ALONG = ("crossing", "spread", "falls", "rises", "flattens")  # a setting that is numbers
+# kinds that go along a setting whose values are numbers
+ALONG = ("crossing", "spread", "falls", "rises", "flattens")
 NUMBERS: dict[str, Kind] = {
     **dict.fromkeys(
         "least most times scale slack least_x most_x until base_ms rise_ms between".split(),

@@ -24,7 +24,7 @@ from .file_parts import check_parts
 
 LEAST = 20  # realisations of a point before it may stop, whatever `until` is
 RARE = 0.05  # share of the realisations in which something happens that a point must not miss
-GROWTH = 1.15  # of the number of realisations, from a look to the next
+GROWTH = 1.15  # factor between the numbers of realisations at two successive looks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Until:
     many runs went on at a time."""
 
     half_width: float
-    at_least: int = 0  # more than `rare` asks for
+    at_least: int = 0  # realisations, if more than `rare` asks for
     metric: str | None = None  # None: that of the first figure
     rare: float = RARE
 
@@ -46,14 +46,14 @@ class Until:
 
     def narrow(self, values: list[float]) -> bool:
         e = estimate(values)
-        # none of something in all of them may still be some
+        # An event that occurred in none of the realisations may still occur.
         return bool(e.mean) and max(e.mean - e.low, e.high - e.mean) <= self.half_width * abs(
             e.mean
         )
 
     def enough(self, values: dict[int, float]) -> int | None:
-        """The realisation at which a point stops; None: it goes on. An invalid run is not among
-        `values`."""
+        """The realisation at which a point stops; None: it goes on. `values`: by realisation,
+        without those of invalid runs."""
         watch = Watch(self)
         return next((r for r in sorted(values) if watch.add(values[r])), None)
 

@@ -31,10 +31,10 @@ from .plan import digest
 
 
 class State(enum.Enum):
-    ABSENT = "absent"  # there is no such result
-    UNREADABLE = "unreadable"  # there may be one; reading it failed, so nothing is known of it
-    INVALID = "invalid"  # it was read, and is not a result of this run
-    VALID = "valid"  # it is one, whatever it says of the run
+    ABSENT = "absent"  # there is no result of this run
+    UNREADABLE = "unreadable"  # reading failed, so it is not known whether there is a result
+    INVALID = "invalid"  # the file was read and is not a result of this run
+    VALID = "valid"  # the file is a result of this run, whatever its verdict
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Stored:
     """The state of a run's result, with its content if that is valid, or else the reason."""
 
     state: State
-    run: dict[str, Any] | None = None  # of one that is valid
+    run: dict[str, Any] | None = None  # content, if the state is VALID
     why: str = ""
-    arrived: bool = False  # it is a file that is not in the database yet
+    arrived: bool = False  # it is a file that has not been added to the database yet
 
     @property
     def counts(self) -> bool:
@@ -74,8 +74,8 @@ PASSING = (
     errno.ENFILE,
     errno.EREMOTEIO,
 )
-WAITS_S = (0.05, 0.2, 0.5)  # before another look
-PATIENCE_S = 10.0  # of a command for all such waits
+WAITS_S = (0.05, 0.2, 0.5)  # seconds before each repetition of a failed read
+PATIENCE_S = 10.0  # seconds that one command spends on all such waits
 AT_ONCE = 500  # files that are added in one transaction
 
 
@@ -213,7 +213,7 @@ class Store:
                 try:
                     self.path(key).unlink()
                     taken += 1
-                except OSError:  # it is there twice, and is the same
+                except OSError:  # the file cannot be removed, so the same result is there twice
                     continue
         return taken
 

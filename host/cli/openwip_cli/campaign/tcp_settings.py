@@ -157,7 +157,7 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
                 "the sender has no sysctls, so it is this kernel's TCP, which --time ns3 does not"
                 " have; valid: a sender with sysctls"
             )
-        window = work["window_bytes"]  # with twice as much to send from, as Linux does
+        window = work["window_bytes"]  # bytes; the send buffer is twice that, as in Linux
         route = work.get("route", {})
         tcp = (
             {

@@ -7,11 +7,11 @@ flow of host/flow/flows.schema.json with a seed of its own. Each begins at its o
 
 A timeout is spurious when the kernel took it back: an acknowledgement showed by its timestamp, or
 F-RTO did, that the segment had not been lost. A timer that runs out again while it is so counts
-once as spurious and the other times as real. Timeouts are given as of the literature's 120 s.
+once as spurious and the other times as real. Timeouts are scaled to the literature's 120 s.
 
-The kernel counts timeouts of a whole station: flows that send from one `side` tell the same, which
-counts once, the most of what they tell (who begins to be counted later has seen less). ns-3 counts
-those of each flow, and names no side."""
+The kernel counts the timeouts of a whole station: flows that send from one `side` report the same
+counter, which counts once, with the largest value (a flow that began later has seen fewer). ns-3
+counts the timeouts of each flow, and names no side."""
 
 import random
 from typing import Any
@@ -62,7 +62,7 @@ def application(work: dict[str, Any], ends: tuple[int, int], seed: str) -> Flow:
     """Without times; `ends`: sender and receiver of the data."""
     wanted = dict(work.get("application", {"kind": "bulk"}))
     kind = wanted.pop("kind")
-    if kind == "http":  # a flow is from the user, data are from the server
+    if kind == "http":  # in HTTP the user opens the connection and the server sends the data
         ends = ends[::-1]
     if kind != "bulk":
         wanted = {"seed": random.Random(seed).getrandbits(53)} | wanted

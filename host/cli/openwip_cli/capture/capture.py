@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip capture: IP and link frames of a running cell as pcapng (docs/how-to/captures.md). The
-work is done by wip_capture (host/capture); here it is found out what it needs to know of the
-cell."""
+work is done by wip_capture (host/capture); this module collects its arguments from the cell."""
 
 import argparse
 import contextlib
@@ -230,7 +229,8 @@ class Recording:
     ) -> None:
         self.progress, self.file = progress, file
         self.not_written: str | None = None  # why the file does not have all of the run
-        self.last_words = tempfile.TemporaryFile("w")  # without a name: a kill leaves nothing
+        # unnamed, so that a kill leaves no file behind
+        self.last_words = tempfile.TemporaryFile("w")
         self.stderr_file = tempfile.TemporaryFile("w+")
         self.process: subprocess.Popen[bytes] | None = subprocess.Popen(
             [
@@ -266,7 +266,7 @@ class Recording:
         try:
             self.process.wait(END_PATIENCE_S)
         except subprocess.TimeoutExpired:
-            # perhaps not by this root
+            # Root without CAP_KILL may not end it.
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 self.process.kill()
                 self.process.wait(1)

@@ -22,7 +22,7 @@ from . import capture
 PREFIX = "openwip-"
 HELP = "docs/how-to/captures.md"
 LIVE_CAPTURE = "/usr/local/lib/openwip/openwip-live-capture"
-UPPER_PDU = 252  # the interfaces inside the capture have link types of their own
+UPPER_PDU = 252  # link type "upper PDU"; each interface inside the capture has its own
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:

@@ -30,9 +30,9 @@ def draw(
     window: bool = False,
 ) -> None:
     """Kilobytes over seconds since `begin_s`; `marks_s`: vertical lines, of the capture's clock."""
-    for again, colour, name in ((False, "tab:blue", "sent"), (True, "tab:red", "sent again")):
-        chosen = [s for s in sequence.sent if s.again == again]
-        if chosen or not again:
+    for resent, colour, name in ((False, "tab:blue", "sent"), (True, "tab:red", "sent again")):
+        chosen = [s for s in sequence.sent if s.again == resent]
+        if chosen or not resent:
             axes.plot(
                 [s.at - begin_s for s in chosen],
                 [s.end / 1e3 for s in chosen],
@@ -41,21 +41,21 @@ def draw(
                 markersize=3,
                 label=name,
             )
-    heard = sequence.heard
-    lines = [("acknowledged", "tab:green", [h.up_to / 1e3 for h in heard])]
+    acknowledgements = sequence.heard
+    lines = [("acknowledged", "tab:green", [h.up_to / 1e3 for h in acknowledgements])]
     if window:
-        reach = [(h.up_to + h.window) / 1e3 for h in heard]
+        reach = [(h.up_to + h.window) / 1e3 for h in acknowledgements]
         lines.append(("window of the receiver", "tab:olive", reach))
     for name, colour, height in lines:
         axes.step(
-            [h.at - begin_s for h in heard],
+            [h.at - begin_s for h in acknowledgements],
             height,
             where="post",
             color=colour,
             linewidth=1,
             label=name,
         )
-    blocks = [(h.at - begin_s, b) for h in heard for b in h.sacked]
+    blocks = [(h.at - begin_s, b) for h in acknowledgements for b in h.sacked]
     if blocks:
         axes.vlines(
             [at for at, _ in blocks],
@@ -153,9 +153,9 @@ def main(arguments: list[str]) -> int:
     kind = pathlib.Path(given.out).suffix[1:]
     with outputs.writing("-o", given.out), outputs.replacing(given.out, binary=True) as out:
         figure.savefig(out, dpi=110, format=kind)
-    again = sum(s.again for s in sequence.sent)
+    resent = sum(s.again for s in sequence.sent)
     print(
         f"{given.out}: {end_text(sender)} to {end_text(receiver)}, {sequence.octets} octets in"
-        f" {len(sequence.sent)} segments, {again} sent again"
+        f" {len(sequence.sent)} segments, {resent} sent again"
     )
     return 0

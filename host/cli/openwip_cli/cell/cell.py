@@ -27,15 +27,16 @@ from ..machine import media, own_files, procfs, system
 from . import outside
 
 RUN_ROOT = pathlib.Path("/run/openwip")
-SUPERVISOR_ENDS_S = 5  # it ends its processes first
+SUPERVISOR_ENDS_S = 5  # seconds that a supervisor takes: it ends its processes first
 ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
 ADDRESS6 = {"base": "fd42:10:42::1", "terminal": "fd42:10:42::2"}
-# of a controller, at the wired network and at the bearer
+# Addresses of a controller: towards the wired network and towards the bearer.
 WIRED_ADDRESS, RADIO_ADDRESS = "10.42.254.1/32", "10.42.254.2/32"
 STATIONS = ("base", "terminal")
-CONTROLLER = "controller"  # between the base station's server and the bearer (runs/split_tcp.py)
-SUPERVISOR = "owip-keeper"  # the name of that process
-MARK = "openwip cell "  # in a namespace, before the name of its cell
+# stands between the base station's server and the bearer (runs/split_tcp.py)
+CONTROLLER = "controller"
+SUPERVISOR = "owip-keeper"  # process name of the supervisor
+MARK = "openwip cell "  # mark of a namespace; the name of its cell follows
 
 
 class Cell:
@@ -84,15 +85,15 @@ class Cell:
 
     @property
     def state(self) -> dict[str, Any]:
-        return self._said("state.json") or {}
+        return self._read_json("state.json") or {}
 
     @property
     def replay(self) -> dict[str, Any] | None:
         """{"file", "start_ns"} of a cell that plays recorded samples (iq/replay_cell.py), None of
         any other."""
-        return self._said("replay.json")
+        return self._read_json("replay.json")
 
-    def _said(self, name: str) -> dict[str, Any] | None:
+    def _read_json(self, name: str) -> dict[str, Any] | None:
         with contextlib.suppress(OSError, ValueError):
             return json.loads(own_files.read(self.run / name))
         return None
@@ -121,7 +122,7 @@ class Cell:
             except BlockingIOError:
                 os.close(fd)
                 return False
-            self.release()  # of a directory that is gone meanwhile
+            self.release()  # the directory has been removed meanwhile
             self.lock = fd
             if self.owns_directory():
                 return True
@@ -155,7 +156,7 @@ class Cell:
         they gave up their privileges; nobody else enters."""
         _, _, group = system.account()
         assert self.lock is not None, "only the owner of a cell prepares its directory"
-        # the directory that is locked, whatever stands at its name
+        # By descriptor: the directory that is locked, even if its name leads elsewhere.
         os.fchown(self.lock, 0, group)
         os.fchmod(self.lock, 0o2750)
         with contextlib.suppress(FileExistsError):
@@ -183,11 +184,11 @@ class Cell:
         """The namespaces of this cell that exist: those in its state file, and those that bear its
         mark."""
         written = [n for n in self.state.get("namespaces", []) if system.namespace_exists(n)]
-        mine = re.compile(re.escape(self.namespace("")) + rf"(base|terminal\d*|{CONTROLLER})")
+        own_name = re.compile(re.escape(self.namespace("")) + rf"(base|terminal\d*|{CONTROLLER})")
         return written + [
             n
             for n in namespaces_made()
-            if n not in written and mine.fullmatch(n) and system.mark_of(n) == self.mark
+            if n not in written and own_name.fullmatch(n) and system.mark_of(n) == self.mark
         ]
 
     def supervisors(self) -> list[tuple[int, int]]:
@@ -230,7 +231,7 @@ class Cell:
         if namespaces is None:
             left += system.kill_all(
                 self.supervisors(), SUPERVISOR_ENDS_S
-            )  # it removes what it made
+            )  # the supervisor removes what it made
             namespaces = {n: system.namespace_identity(n) for n in self.made_namespaces()}
         left += system.kill_all(
             self.recorded_processes() if processes is None else processes, grace
@@ -243,14 +244,14 @@ class Cell:
                 system.delete_namespace(name)
         pids = sorted({pid for pid, _ in left})
         if self.run.exists() and not self.owns_directory():
-            # the name is another cell's by now: whoever deleted the directory made room for it
+            # By now another cell has this name: the directory was deleted, which made room for it.
             return pids
         if left:
             return pids
         media.remove(self.name)
         shutil.rmtree(self.run, ignore_errors=True)
         with contextlib.suppress(OSError):
-            RUN_ROOT.rmdir()  # unless there are other cells
+            RUN_ROOT.rmdir()  # it stays while there are other cells
         return pids
 
 

@@ -30,14 +30,13 @@ def address6(scenario: Scenario, station: str) -> str:
 
 def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
     """The configuration of a macd: every setting of the scenario that it has, and those of the cell
-    itself.
     itself."""
     s = scenario
     given = inputs.for_process(s.values, SETTINGS)
     values = {
-        theirs: given[ours]
-        for theirs, ours in table.process_keys("macd", "demo").items()
-        if given.get(ours) is not None
+        process_key: given[key]
+        for process_key, key in table.process_keys("macd", "demo").items()
+        if given.get(key) is not None
     }
     values |= {"link.fader_slots": s.fader_slots}
     return table.nested(values) | {
@@ -148,9 +147,9 @@ def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     """The configuration of the fader, with the channel that the medium would have. A product with
     two channels is one device at both cables."""
     medium = air_config(cell, scenario.replaced({"air.over": "medium"}))
-    path, of = medium["paths"][0], radios.radios(scenario)
+    path, radio_of = medium["paths"][0], radios.radios(scenario)
     gains = {"base": "receive_gain_db", "terminal": "transmit_gain_db"}
-    one = radios.two_channels(of["fader-base"])
+    one = radios.two_channels(radio_of["fader-base"])
     radio = {
         node: {
             "radio": ",".join(
@@ -159,12 +158,12 @@ def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
                     (
                         f"type=vusrp,air={cell.name},node="
                         + ("fader-base:fader-terminal" if one else f"fader-{node}"),
-                        of[f"fader-{node}"].arguments,
+                        radio_of[f"fader-{node}"].arguments,
                     ),
                 )
             ),
             "channel": i if one else 0,
-            gain: of[f"fader-{node}"].gain,
+            gain: radio_of[f"fader-{node}"].gain,
         }
         for i, (node, gain) in enumerate(gains.items())
     }
@@ -174,7 +173,7 @@ def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
         "control": cell.endpoint("fader.control"),
         "user": system.account()[0],
     }
-    # its samples are due, whatever a station computes: a search for the lock takes long
+    # Its samples are due whatever a station computes; acquisition takes a station long.
     if scenario["air.clock"] == "realtime":
         air["priority"] = FADER_PRIORITY
     return {

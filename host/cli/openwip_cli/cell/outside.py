@@ -48,11 +48,11 @@ KINDS = ("netns", "pid", "if")
 CELL4, CELL6 = "10.42.0.0/24", "fd42:10:42::/64"
 ADDRESS4 = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
 ADDRESS6 = {"base": "fd42:10:42::1", "terminal": "fd42:10:42::2"}
-# of the network behind a station, without its last part
+# Addresses of the network behind a station, without their last part.
 BEHIND4 = {"base": "10.45.0.", "terminal": "10.44.0."}
 BEHIND6 = {"base": "fd42:10:45::", "terminal": "fd42:10:44::"}
-GATEWAY = "gateway0"  # in the base station's namespace
-STATION_END, OUTER_END = "outside0", "openwip0"  # of a pair to another namespace
+GATEWAY = "gateway0"  # interface in the base station's namespace
+STATION_END, OUTER_END = "outside0", "openwip0"  # the two interfaces of a pair to another namespace
 WRITTEN = "outside.json"
 
 
@@ -60,7 +60,7 @@ WRITTEN = "outside.json"
 class Place:
     """A network that is attached to a station."""
 
-    kind: str  # of KINDS
+    kind: str  # one of KINDS
     name: str
 
     def __str__(self) -> str:
@@ -238,8 +238,8 @@ def knob(interface: str) -> pathlib.Path:
 def bring_back(cell: Networks, moved: dict[str, Any]) -> None:
     """An interface into this process's network namespace, with the addresses and routes that it
     had."""
-    name, there = moved["name"], cell.namespace(moved["station"])
-    ip("-n", there, "link", "set", "dev", name, "netns", str(os.getpid()))
+    name, namespace = moved["name"], cell.namespace(moved["station"])
+    ip("-n", namespace, "link", "set", "dev", name, "netns", str(os.getpid()))
     if not moved["up"]:
         return
     ip("link", "set", "dev", name, "up")
@@ -274,8 +274,9 @@ def state_of(name: str, station: str) -> dict[str, Any]:
 def start(
     cell: Networks, wanted: Outside, ipv6: bool, mtu: int, progress: Callable[[str], None]
 ) -> None:
-    """The stations' interfaces are up. Says what it changes. `ipv6`: of the cell; `mtu`: of its
-    interfaces."""
+    """Connects the interfaces of the stations, which are up, to the outside. `progress` is told
+    what changes on this computer. `ipv6`: the cell has IPv6; `mtu`: MTU of its interfaces,
+    bytes."""
     if wanted.asked:
         Maker(cell, wanted, ipv6, max(1500, mtu), progress).make()
 
@@ -322,24 +323,24 @@ class Maker:
 
     def bring_up(self, station: str, interface: str, address4: str, address6: str) -> None:
         """An interface in the station's namespace."""
-        there = self.cell.namespace(station)
+        namespace = self.cell.namespace(station)
         if self.ipv6:
             system.in_namespace(
-                there,
+                namespace,
                 lambda: pathlib.Path(
                     f"/proc/sys/net/ipv6/conf/{interface}/disable_ipv6"
                 ).write_text("0"),
             )
-            ip("-n", there, "address", "add", address6, "dev", interface, "nodad")
-        ip("-n", there, "address", "add", address4, "dev", interface)
-        ip("-n", there, "link", "set", "dev", interface, "up")
+            ip("-n", namespace, "address", "add", address6, "dev", interface, "nodad")
+        ip("-n", namespace, "address", "add", address4, "dev", interface)
+        ip("-n", namespace, "link", "set", "dev", interface, "up")
 
     def attach(self, station: str, place: Place) -> None:
         near4, near6 = f"{BEHIND4[station]}1/24", f"{BEHIND6[station]}1/64"
-        there = self.cell.namespace(station)
+        namespace = self.cell.namespace(station)
         if place.kind == "if":
             self.written.add("moved", state_of(place.name, station))
-            ip("link", "set", "dev", place.name, "netns", there)
+            ip("link", "set", "dev", place.name, "netns", namespace)
             self.bring_up(station, place.name, near4, near6)
             self.progress(
                 f"interface {place.name} is the {station}'s now and has the address"
@@ -350,7 +351,7 @@ class Maker:
             )
             return
         ip(
-            *("-n", there, "link", "add", STATION_END, "mtu", self.mtu, "type", "veth"),
+            *("-n", namespace, "link", "add", STATION_END, "mtu", self.mtu, "type", "veth"),
             *("peer", "name", OUTER_END, "mtu", self.mtu, "netns", place.namespace),
         )
         self.bring_up(station, STATION_END, near4, near6)
@@ -368,21 +369,23 @@ class Maker:
             )
         ip("link", "set", "dev", OUTER_END, "up", inside=inside)
         parts = []
-        for family, behind, length, networks in families:
+        for family, attached, length, networks in families:
             nodad = ["nodad"] if family == "-6" else []
-            ip("address", "add", f"{behind}2{length}", "dev", OUTER_END, *nodad, inside=inside)
+            ip("address", "add", f"{attached}2{length}", "dev", OUTER_END, *nodad, inside=inside)
             default = ip(family, "route", "show", "default", inside=inside).strip()
             for network in networks if default else ["default"]:
-                if not network.startswith(behind):
-                    ip(family, "route", "add", network, "via", f"{behind}1", inside=inside)
-            parts.append(f"{behind}2, route {'to the cell' if default else 'default'} by {behind}1")
+                if not network.startswith(attached):
+                    ip(family, "route", "add", network, "via", f"{attached}1", inside=inside)
+            parts.append(
+                f"{attached}2, route {'to the cell' if default else 'default'} by {attached}1"
+            )
         self.progress(
             f"{place} is behind the {station}: its interface {OUTER_END} has {'; '.join(parts)};"
             " it ends with the cell"
         )
 
     def make_gateway(self) -> None:
-        cell, there = self.cell, self.cell.namespace("base")
+        cell, namespace = self.cell, self.cell.namespace("base")
         index = free_index()
         near4, far4 = f"10.43.{index}.1", f"10.43.{index}.2"
         near6, far6 = f"fd42:10:43:{index:x}::1", f"fd42:10:43:{index:x}::2"
@@ -399,7 +402,7 @@ class Maker:
         self.written.add("links", host_end)
         ip(
             *("link", "add", host_end, "mtu", self.mtu, "type", "veth"),
-            *("peer", "name", GATEWAY, "mtu", self.mtu, "netns", there),
+            *("peer", "name", GATEWAY, "mtu", self.mtu, "netns", namespace),
         )
         ip("address", "add", f"{near4}/30", "dev", host_end)
         if ipv6:
@@ -407,14 +410,14 @@ class Maker:
         ip("link", "set", "dev", host_end, "up")
         knob(host_end).write_text("1")
         self.bring_up("base", GATEWAY, f"{far4}/30", f"{far6}/64")
-        ip("-n", there, "route", "add", "default", "via", near4, "dev", GATEWAY)
+        ip("-n", namespace, "route", "add", "default", "via", near4, "dev", GATEWAY)
         if ipv6:
-            ip("-n", there, "-6", "route", "add", "default", "via", near6, "dev", GATEWAY)
+            ip("-n", namespace, "-6", "route", "add", "default", "via", near6, "dev", GATEWAY)
         rules = [f"ip saddr 10.43.{index}.0/30"]
         if ipv6:
             rules.append(f"ip6 saddr fd42:10:43:{index:x}::/64")
         nft(masquerade(table, [f'{rule} oifname != "{host_end}"' for rule in rules]))
-        nft(masquerade("openwip-gateway", [f'oifname "{GATEWAY}"']), there)
+        nft(masquerade("openwip-gateway", [f'oifname "{GATEWAY}"']), namespace)
         self.progress(
             f"gateway: interface {host_end} ({near4}{f', {near6}' if ipv6 else ''}) and table inet"
             f" {table} of nftables are on this computer until the cell ends; the cell reaches"
@@ -433,7 +436,7 @@ class Maker:
         families = [("-4", ADDRESS4, BEHIND4, "0/24")]
         if self.ipv6:
             families.append(("-6", ADDRESS6, BEHIND6, "/64"))
-        for family, address, behind, rest in families:
+        for family, address, attached, rest in families:
             for station in self.cell.stations:
                 if station != "base":
                     ip(
@@ -441,7 +444,7 @@ class Maker:
                         *("default", "via", address["base"], "dev", "wip0"),
                     )
             if "base" in self.cell.stations:
-                network = f"{behind['terminal']}{rest}"
+                network = f"{attached['terminal']}{rest}"
                 ip(
                     *("-n", base, family, "route", "add", network),
                     *("via", address["terminal"], "dev", "wip0"),

@@ -3,7 +3,7 @@
 
 import dataclasses
 
-FIRST_DESCRIPTOR = 10  # of those that a process is handed
+FIRST_DESCRIPTOR = 10  # first descriptor number that a process is handed
 
 
 @dataclasses.dataclass
@@ -12,10 +12,10 @@ class Process:
     argv: list
     environment: dict
     namespace: str | None = None
-    essential: bool = True  # its death ends the cell; that of an observer is reported only
-    slot_path: bool = False  # a slot goes through it (placement.py)
-    apart: bool = False  # and need not wait for it, on a clock that does not
+    essential: bool = True  # its death ends the cell; the death of an observer is only reported
+    slot_path: bool = False  # slots pass through it (placement.py)
+    apart: bool = False  # it may run on another core, since the slot path does not wait for it
     # all that it may ever hold; None: root's, of a program that gives them up itself
     capabilities: tuple | None = None
-    of_the_group: bool = False  # it is of the account's group, for sockets that are the account's
+    of_the_group: bool = False  # it belongs to the account's group, for the account's sockets
     descriptors: tuple = ()  # handed to it as FIRST_DESCRIPTOR, FIRST_DESCRIPTOR + 1, ...

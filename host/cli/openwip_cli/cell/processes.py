@@ -10,7 +10,7 @@ from .cell import Cell
 from .configuration import TRANSMITTER
 from .process import Process
 
-# of the build
+# Programs of the build.
 MACD, MEDIUM, FADER = "host/macd/macd", "host/medium/air", "host/cabled/wip_fader"
 
 

@@ -29,7 +29,7 @@ from ..settings import table
 PROGRAM = "host/radio/wip_radio"
 SLOT_US = 1e6 / SLOTS_PER_SECOND
 PIECE = table.setting("fader.piece_samples", "fader").default
-FIND_S = 30.0  # that looking for devices may take
+FIND_S = 30.0  # seconds that looking for devices may take
 BETWEEN_SLOTS = 3  # 2 ms that feedback may be on its way between two computers
 
 
@@ -131,25 +131,28 @@ class Loop(NamedTuple):
         }
 
     def not_valid(self, more: Mapping[str, Any] = MappingProxyType({})) -> str:
-        """Checks the settings, and `more` of them, against it."""
+        """Why the loop cannot be used: one of its settings, or of `more`, would be out of range;
+        "": it can."""
         for key, value in (self.settings | dict(more)).items():
-            of = table.setting(key, "demo")
+            setting = table.setting(key, "demo")
             try:
-                of.kind.read(value)
+                setting.kind.read(value)
             except ValueError:
-                return f"longer than a loop can be ({of.flag}: {of.kind.valid})"
+                return f"longer than a loop can be ({setting.flag}: {setting.kind.valid})"
         return ""
 
 
 def follows(burst_us: float, median_us: float, rare_us: float) -> Loop:
-    """Lead of a burst; latency of half of the slots, and of all but the share that may be late."""
+    """The loop that follows from the lead of a burst and from the latency that half of the slots
+    exceed (`median_us`) and that only the share that may be late exceeds (`rare_us`)."""
     half = 1 + math.ceil((burst_us + max(0.0, rare_us - median_us)) / SLOT_US)
     reception = 1 + math.ceil(max(0.0, rare_us) / SLOT_US)
     return Loop(2 * half, 2 * half + 1 + reception + 1)
 
 
 LONGEST = "longest_us"
-RARE = ("one_in_ten_thousand_us", "one_in_thousand_us")  # the second: what a verdict allows
+# the second is the share that a verdict allows
+RARE = ("one_in_ten_thousand_us", "one_in_thousand_us")
 
 
 def of_found(found: dict[str, Any], rare: str = RARE[0]) -> Loop:
@@ -168,8 +171,8 @@ def of_cell(
 
 
 def fader_samples(receives: dict[str, Any], sends: dict[str, Any], share: str) -> int:
-    """Delay of a fader between two radios: two pieces, and what both and the computer take; rounded
-    up to whole slots, by which the retransmission delay grows anyway. `share`: of the slots
-    received, LONGEST or one of RARE."""
+    """The delay of a fader between two radios, samples: two pieces and the times that both radios
+    and the computer take, rounded up to whole slots, by which the retransmission delay grows
+    anyway. `share`: how many of the received slots are in hand by then, LONGEST or one of RARE."""
     radios_us = float(receives["receive"][share]) + float(sends["transmit"]["lead_us"])
     return math.ceil((2 * PIECE + radios_us * SAMPLE_RATE * 1e-6) / SLOT_SAMPLES) * SLOT_SAMPLES

@@ -51,17 +51,16 @@ SOCKETS = (
 )
 KEY = re.compile(r"^[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}$")  # Z85
 ZAP_DOMAIN = b"openwip"
-QUEUE = 1000  # messages for a reader that is slow; then it loses
+QUEUE = 1000  # messages that wait for a slow reader; it loses further ones
 # The longest request that a process of a cell takes (host/medium/control_server.cpp): a longer one
 # would cost the forwarder its connection, and with it the answers of all others.
 LARGEST_REQUEST = 1 << 20
 LARGEST_SUBSCRIPTION = 1024  # room for the handshake with keys, too
-# ZeroMQ keeps every subscription of a client for as long as its socket lives, 227 bytes each. Of
-# those that are the beginning of no topic so many are borne; then the port is opened anew, and who
-# reads from it connects again.
-UNKNOWN_BORNE = 512
+# ZeroMQ keeps every subscription of a client for as long as its socket lives, 227 bytes each. After
+# this many subscriptions that match no topic the port is opened anew, and its clients reconnect.
+MOST_UNKNOWN = 512
 REOPEN_MS = 20
-Listen: TypeAlias = "tuple[str, int, ServerKeys]"  # of check_listen()
+Listen: TypeAlias = "tuple[str, int, ServerKeys]"  # result of check_listen()
 
 
 # --- addresses ---
@@ -183,7 +182,8 @@ def client(
 
 
 def keys_of(what: str, endpoint: str, folder: pathlib.Path | str | None) -> ClientKeys | None:
-    """The keys of a client for the socket that the argument `what` names; None: it needs none."""
+    """The keys with which a client connects to `endpoint`; None: it needs none. `what`: the
+    argument that gave the endpoint, for messages. Raises BadInput."""
     if folder is None and endpoint.startswith("tcp://"):
         needed = where_keys_are_needed(endpoint.removeprefix("tcp://").rpartition(":")[0])
         raise BadInput(
@@ -245,8 +245,8 @@ def keys_main(arguments: list[str], _places: Places) -> int:
 # --- the forwarder, a process of the cell ---
 
 
-class Doorman:
-    """ZAP (ZeroMQ RFC 27): who may connect. One public key is let in."""
+class ZapHandler:
+    """The handler of ZAP (ZeroMQ RFC 27), which admits clients with one public key."""
 
     def __init__(self, context: "zmq.Context", client_public: bytes) -> None:
         self.allowed = zmq.utils.z85.decode(client_public)
@@ -267,7 +267,7 @@ class Doorman:
         )
         if not good:
             self.refused += 1
-            if self.refused & (self.refused - 1) == 0:  # the 1st, 2nd, 4th, 8th, ...
+            if self.refused & (self.refused - 1) == 0:  # logged the 1st, 2nd, 4th, 8th, ... time
                 print(
                     f"forward: refused a client with a wrong key ({self.refused} so far)",
                     file=sys.stderr,
@@ -344,8 +344,9 @@ class Forward:
                     target.send_multipart(frames, zmq.NOBLOCK)
 
     def is_subscription(self, frames: list[bytes]) -> bool:
-        """Subscribes to a topic, or to all with the same beginning. A name that is no topic stays
-        here: the cell's publisher would end the connection that all clients share."""
+        """Whether it is a subscription to a topic, or to all topics with the same beginning. Any
+        other one is not forwarded: the cell's publisher would close the connection that all clients
+        share."""
         word = frames[0]
         if (
             len(frames) == 1
@@ -357,10 +358,10 @@ class Forward:
         self.unknown += 1
         return False
 
-    def forget_strangers(self) -> bool:
-        """Closes the port when too many unknown subscriptions have come; True: it is to be opened
-        again."""
-        if self.unknown < UNKNOWN_BORNE:
+    def close_if_flooded(self) -> bool:
+        """Closes the port when too many unknown subscriptions have come; returns True if it has to
+        be opened again."""
+        if self.unknown < MOST_UNKNOWN:
             return False
         print(
             f"forward: {self.name}: {self.unknown} subscriptions to topics that there are not; "
@@ -371,15 +372,15 @@ class Forward:
         if self.front is not None:
             self.front.close()
         self.front, self.unknown = None, 0
-        for topic in self.subscribed:  # nobody is left who could take them back
+        for topic in self.subscribed:  # their clients have been disconnected and cannot unsubscribe
             self.back.send(b"\0" + topic)
         self.subscribed.clear()
         return True
 
 
 def forward(ways: list[tuple[str, str, str]], keys: ServerKeys, ready_file: str | None) -> int:
-    """Forwards until a signal comes. Prints `ready` once every port is open. `ways`: of each socket
-    its name, its endpoint in the cell and the one to listen at."""
+    """Forwards until a signal comes. Prints `ready` once every port is open. `ways`: (name,
+    endpoint in the cell, endpoint to listen at) of each socket."""
     from ..messages.telemetry import TOPICS
 
     topics = [t.encode() for t in TOPICS]
@@ -389,10 +390,10 @@ def forward(ways: list[tuple[str, str, str]], keys: ServerKeys, ready_file: str 
     signal.set_wakeup_fd(wake_write)
     for number in SIGNALS:
         signal.signal(number, lambda *_: stop.append(1))
-    doorman = Doorman(context, keys.client_public)
+    zap_handler = ZapHandler(context, keys.client_public)
     poller = zmq.Poller()
     poller.register(wake_read, zmq.POLLIN)
-    poller.register(doorman.socket, zmq.POLLIN)
+    poller.register(zap_handler.socket, zmq.POLLIN)
     forwards = []
     for name, inside, outside in ways:
         try:
@@ -406,22 +407,22 @@ def forward(ways: list[tuple[str, str, str]], keys: ServerKeys, ready_file: str 
     if ready_file:
         own_files.create(ready_file, f"{ways[0][2]}\n")
     rights.become_account()
-    if not ready_file:  # no supervisor sees to it
+    if not ready_file:  # started without a supervisor
         system.die_with_parent(os.getppid())
     print("ready", flush=True)
     closed: list[Forward] = []
     while not stop:
         ready = dict(poller.poll(REOPEN_MS if closed else None))
-        if doorman.socket in ready:
-            doorman.answer()
+        if zap_handler.socket in ready:
+            zap_handler.answer()
         for f in forwards:
             f.move(ready)
             front = f.front
-            if f.forget_strangers():
+            if f.close_if_flooded():
                 poller.unregister(front)
                 closed.append(f)
         for f in closed[:]:
-            with contextlib.suppress(zmq.ZMQError):  # the old one has not let go of the port yet
+            with contextlib.suppress(zmq.ZMQError):  # the old socket may still hold the port
                 f.open()
                 poller.register(f.front, zmq.POLLIN)
                 closed.remove(f)
@@ -430,7 +431,7 @@ def forward(ways: list[tuple[str, str, str]], keys: ServerKeys, ready_file: str 
 
 
 def process(cell: Cell, listen: Listen, places: Places) -> Process:
-    """The forwarder as a process of the cell, for its supervisor. `listen`: of check_listen()."""
+    """The forwarder as a process of the cell, for its supervisor. `listen`: from check_listen()."""
     host, port, keys = listen
     argv = places.module("forward", cell.run, host, port, keys.folder)
     environment = {
@@ -455,7 +456,8 @@ def start(
     places: Places,
     progress: Callable[[str], None],
 ) -> None:
-    """`listen`: of check_listen(), or None."""
+    """Starts the forwarder, if there is something to listen at. `listen`: from check_listen(), or
+    None."""
     if listen is None:
         return
     supervisor.start(process(cell, listen, places))

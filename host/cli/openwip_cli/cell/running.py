@@ -34,8 +34,8 @@ def cell_lives(cell: Cell) -> bool:
     return supervisor is not None and procfs.start_time(supervisor[0]) == supervisor[1]
 
 
-STILL_S = 0.3  # between two readings that have to agree
-REST_TRIES = 5
+STILL_S = 0.3  # seconds between two readings that have to agree
+REST_TRIES = 5  # pairs of readings that are compared until two agree
 
 
 def asked(supervisor: SupervisorClient, endpoint: control.Control) -> Any:

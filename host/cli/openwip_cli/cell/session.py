@@ -55,7 +55,7 @@ def take_over(cell: Cell, progress: Callable[[str], None]) -> None:
         progress(f"removing what an earlier run left: {', '.join(left)}")
         if running_on := cell.remove():
             raise CellDied(not_ended(cell, list(map(str, running_on))))
-        if not cell.acquire():  # its directory was the lock
+        if not cell.acquire():  # the lock was on the removed directory
             raise BadInput(f"a cell '{cell.name}' is already up: run ./openwip down{cell.named}")
     foreign = [n for n in cell.namespaces if system.namespace_exists(n)]
     if foreign:
@@ -91,7 +91,7 @@ class CpuClock:
 def start_process(
     supervisor: SupervisorClient, process: Process, endpoint: control.Control
 ) -> None:
-    """Start it and wait until it answers."""
+    """Starts the process and waits until it answers. `endpoint`: its control socket."""
     supervisor.start(process)
     if not supervisor.wait_until(endpoint.answers, START_TIMEOUT_S):
         supervisor.blame(f"{process.name} does not answer on its control socket")
@@ -104,8 +104,8 @@ def place(
     progress: Callable[[str], None],
     apart: bool,
 ) -> None:
-    """Chooses where the cell runs, and goes out of the way with all that this process starts
-    itself."""
+    """Chooses the cores of the cell, and keeps this process and those that it starts itself off the
+    cores of the slot path."""
     supervisor.placement = placement.find(wanted, places, apart)
     progress(supervisor.placement.words())
     if supervisor.placement.others is not None:

@@ -23,23 +23,24 @@ from .configuration import TRANSMITTER, mac_config, write_config
 from .process import Process
 from .processes import MACD, flowgraph, radio_environment, receiver_options, transmitter_options
 
-PORT = 7680
-START_IN_S = 0.3  # of the radio's clock, once it is set up: time to make the flowgraph
+PORT = 7680  # TCP port of the base station unless another is given
+# seconds of the radio's clock from its set-up to the start: time to make the flowgraph
+START_IN_S = 0.3
 
 
 @dataclasses.dataclass
 class Peer:
-    endpoint: str  # this station binds it (base) or connects to it
+    endpoint: str  # the base station binds it, the terminal connects to it
     keys: str | None  # folder
 
 
-# The carrier that tests/bench/adjacent_channel.py holds to be inside the mask of TS 36.104, Local
-# Area (docs/results/radios.md).
+# The highest carrier power for which tests/bench/adjacent_channel.py found the emission to be within
+# the mask of TS 36.104, Local Area (docs/results/radios.md).
 MASKED_DBM = -5
 
 
-def beside_the_carrier(power: float | None) -> str:
-    """The warning about a power; "": none."""
+def adjacent_channel_warning(power: float | None) -> str:
+    """The warning about emission in the adjacent channel at this power (dBm); "": none."""
     return (
         ""
         if power is None or power <= MASKED_DBM
@@ -101,7 +102,7 @@ def peer(role: str, text: str, keys: str | None) -> Peer:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
         with socket.socket(family, socket.SOCK_DGRAM) as s:
             s.connect(address)
-            mine = s.getsockname()[0]
+            own_address = s.getsockname()[0]
     except OSError as e:
         raise BadInput(
             f"--peer is {text!r}: {e.strerror or e}; valid: a computer that can be reached from"
@@ -117,7 +118,7 @@ def peer(role: str, text: str, keys: str | None) -> Peer:
     # Read here too: before anything is made, and in the words of the other commands.
     (remote.ServerKeys if role == "base" else remote.ClientKeys)(keys)
     keys = str(pathlib.Path(keys).resolve())
-    at = mine if role == "base" else far
+    at = own_address if role == "base" else far
     return Peer(f"tcp://[{at}]:{port}" if ":" in at else f"tcp://{at}:{port}", keys)
 
 

@@ -13,7 +13,7 @@ everything. Whoever dies, somebody is left who knows it at once:
                          get SIGTERM from the kernel (PR_SET_PDEATHSIG)
 
 It looks at what the cell stands on (surroundings.py): a namespace or the run folder that is deleted
-from outside ends the cell, an interface that stays down ends a run, and a process that stands still
+from outside ends the cell, an interface that stays down ends a run, and a stalled process
 is named before those that miss it.
 
 Launcher and supervisor talk in JSON over a SOCK_SEQPACKET pair."""
@@ -39,12 +39,12 @@ from ..machine.surroundings import Surroundings
 from .cell import SUPERVISOR, Cell
 from .process import FIRST_DESCRIPTOR, Process
 
-GRACE_S = 1.3  # for SIGTERM; the contract of the processes is 1 s
-CAUSE_S = 0.1  # to tell the cause of a death from what it causes
-ENDED_S = 12.0  # for all of that, where a process does not end
+GRACE_S = 1.3  # seconds after SIGTERM; processes promise to end within 1 s
+CAUSE_S = 0.1  # seconds to tell the cause of a death from its consequences
+ENDED_S = 12.0  # seconds for the whole end, where a process does not end
 DEPENDENCY = 3  # exit code of a process that lost another one that it needs
-MAX_MESSAGE = 1 << 17
-MOST_DESCRIPTORS = 8  # that one process is handed
+MAX_MESSAGE = 1 << 17  # bytes
+MOST_DESCRIPTORS = 8  # descriptors that one process is handed at most
 LONGEST_WORDS = 1000  # characters of a last line
 
 
@@ -55,7 +55,7 @@ class Noted:
     MOST = 1000
 
     def __init__(self, text: str = "") -> None:
-        """`text`: as text() has made it."""
+        """`text`: the lines, as text() returned them."""
         before, *lines = text.splitlines() or ["0"]
         self.before, self.lines = int(before), lines
 
@@ -85,9 +85,9 @@ class Supervisor:
         self.channel: socket.socket | None = channel
         self.children: dict[str, tuple[int, int]] = {}  # name -> (pid, pidfd)
         self.essential: dict[str, int] = {}  # name -> pid of those whose death ends the cell
-        # what was not as it should be for a while; the verdict monitor reads it
+        # Irregularities that were temporary; the verdict monitor reads them.
         self.noted = Noted()
-        # where to copy logs to at the end, and the run's inputs
+        # The folder to which logs are copied at the end, and the run's input files.
         self.logs: tuple[str, list[str]] | None = None
         self.wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(wake_write, False)
@@ -176,12 +176,12 @@ class Supervisor:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def who_died(self) -> tuple[Reason, str, int]:
-        """(why, name, exit code) of a death. A process that depends on the dead one may be gone before the
-        kernel has taken down the dead one itself: of those that end within a moment, a killed one
-        is the cause before one that ended by itself. And before that one comes one that stood
-        still: it was missed."""
+        """(why, name, exit code) of the death that is the cause. A process that depends on the dead
+        one may end before the kernel has taken that one down. So among processes that end within
+        CAUSE_S a killed one counts as the cause rather than one that ended by itself, and a stalled
+        process, which the others missed, rather than the latter."""
         deadline = time.monotonic() + CAUSE_S
-        dead: list[tuple[int, str, int]] = []  # in the order of ending: (rank, name, exit code)
+        dead: list[tuple[int, str, int]] = []  # in the order of their ends: (rank, name, exit code)
         while ((left := deadline - time.monotonic()) > 0 or not dead) and self.children:
             ready, _, _ = select.select(
                 [fd for _, fd in self.children.values()], [], [], max(0.0, left)
@@ -204,13 +204,13 @@ class Supervisor:
                 dead.append((rank, name, code))
         rank, name, code = min(dead, key=lambda d: d[0])
         how = how_ended(code)
-        stood = self.surroundings.not_running(self.essential) if rank >= 2 else None
-        if stood:
-            return Reason(Cause.SILENT, f"{stood}; {name} {how}"), name, code
+        stalled = self.surroundings.not_running(self.essential) if rank >= 2 else None
+        if stalled:
+            return Reason(Cause.SILENT, f"{stalled}; {name} {how}"), name, code
         return Reason(Cause.DIED, f"{name} {how}"), name, code
 
     def lose(self, name: str) -> None:
-        """The cell goes on without this one."""
+        """Reports the death of a dispensable process, without which the cell goes on."""
         how = how_ended(self.reap(name))
         (self.cell.run / "pids" / name).unlink(missing_ok=True)
         last_line = self.last_words(name)
@@ -218,14 +218,16 @@ class Supervisor:
         self.send(event="lost", name=name, how=how, last_line=last_line)
 
     def end(self, why: Reason, died: str | None = None, code: int | None = None) -> None:
-        """`code`: with which `died` ended. Say why, end the processes, remove everything. Only ever followed by exit."""
+        """Reports why the cell ends, ends its processes and removes everything; the supervisor
+        exits afterwards. `died`: the process that is the cause; `code`: its exit code."""
         cell = self.cell
         with contextlib.suppress(OSError):
             reason.write(cell.run, why)
         words: list[tuple[str, str]] = []
         if died is not None:
             self.send(event="dying", why=why.words)
-        else:  # in order: a radio that loses its medium or its macd would call that a failure
+        # one after the other: a radio that loses its medium or its macd would report a failure
+        else:
             self.end_processes([n for n in self.children if n.endswith(".radio")], words)
         self.end_processes(list(self.children), words)
         if died is not None and (last_line := self.last_words(died)):
@@ -266,7 +268,7 @@ class Supervisor:
         system.end_all(by_fd, GRACE_S, ended)
 
     def look_around(self) -> bool:
-        """True when the cell has ended of it."""
+        """Looks at the cell's surroundings; returns True if that ended the cell."""
         broken, down, over = self.surroundings.look(self.essential)
         for words in over:
             print(words, file=sys.stderr, flush=True)
@@ -274,7 +276,7 @@ class Supervisor:
             self.noted.add(words)
             with contextlib.suppress(OSError):
                 own_files.replace(self.cell.noted, self.noted.text())
-        # A cell that is kept is somebody's to try things with, as setting an interface down.
+        # The user of a kept cell may try things, such as setting an interface down.
         if broken is None and self.channel is not None:
             broken = down
         if broken is not None:
@@ -306,7 +308,7 @@ class Supervisor:
                     data, descriptors, *_ = socket.recv_fds(
                         self.channel, MAX_MESSAGE, MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC
                     )
-                except ConnectionResetError:  # it had not read all that was sent to it
+                except ConnectionResetError:  # the launcher ended with unread messages
                     data = b""
                 if not data:
                     return self.end(Reason(Cause.DIED, "the launcher was killed"))
@@ -316,8 +318,8 @@ class Supervisor:
                 elif message["do"] == "logs":
                     self.logs = message["folder"], message["inputs"]
                 elif message["do"] == "blame":
-                    stood = self.surroundings.not_running(self.essential)
-                    why = f"{stood}; {message['why']}" if stood else message["why"]
+                    stalled = self.surroundings.not_running(self.essential)
+                    why = f"{stalled}; {message['why']}" if stalled else message["why"]
                     return self.end(Reason(Cause.SILENT, why))
                 elif message["do"] == "detach":
                     self.send(event="detached")
@@ -339,15 +341,15 @@ def hand_on(descriptors: Sequence[int]) -> None:
 
 
 def copy_logs(cell: Cell, folder: str, inputs: Sequence[str]) -> str | None:
-    """Returns why not all of them could be copied, or None. What could not be copied is not there
-    in part. A file of `inputs` is not replaced."""
+    """Copies the logs; returns why not all of them could be copied, or None. Each file is copied
+    completely or not at all. A file of `inputs` is not replaced."""
 
     def found() -> Iterator[tuple[str, bytes]]:
         for path in sorted(cell.run.iterdir()):
             if path.suffix in (".log", ".yaml") or path.name == reason.FILE:
                 try:
                     yield path.name, own_files.read(path)
-                except OSError as e:  # somebody else's, planted there
+                except OSError as e:  # the folder may contain something that another user planted
                     print(f"{path.name} not copied: {e}", file=sys.stderr)
 
     try:
@@ -358,7 +360,7 @@ def copy_logs(cell: Cell, folder: str, inputs: Sequence[str]) -> str | None:
 
 
 def not_ended(cell: Cell, processes: Sequence[str]) -> str:
-    """A sentence about them."""
+    """A sentence about processes that could not be ended."""
     return (
         f"cannot be ended by this root and run on: {', '.join(processes)}; root with all rights"
         f" ends them: ./openwip down{cell.named}"
@@ -377,12 +379,12 @@ def _supervisor_main(cell: Cell, channel: socket.socket) -> NoReturn:
         except BadInput as e:
             cell.remove()
             supervisor.send(event="refused", why=str(e))
-        except OSError as e:  # such as a disk that is full
+        except OSError as e:  # for example, the disk is full
             why = f"the supervisor cannot go on: {describe_os_error(e)}"
             print(why, file=sys.stderr)
             cell.remove()
             supervisor.send(event="ended", why=why, last_words=[])
-    except OSError as e:  # not even that
+    except OSError as e:  # the cause cannot be written either
         print(f"the supervisor cannot go on: {describe_os_error(e)}", file=sys.stderr)
         code = 1
     except BaseException:
@@ -404,21 +406,21 @@ class SupervisorClient:
     def __init__(self, cell: Cell) -> None:
         """`cell` is owned (cell.acquire()). Forks: call it before there are threads."""
         self.cell = cell
-        self.placement = Placement()  # of what it starts
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.placement = Placement()  # placement of the processes that it starts
+        own_end, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         sys.stdout.flush()
         self.pid = os.fork()
         if self.pid == 0:
-            ours.close()
-            _supervisor_main(cell, theirs)
-        theirs.close()
-        self.channel = ours
+            own_end.close()
+            _supervisor_main(cell, child_end)
+        child_end.close()
+        self.channel = own_end
         self.pids: dict[str, int] = {}
         self.started: dict[int, int] = {}  # pid -> start time, of all
         self.lost: list[str] = []  # reasons of the verdict: dispensable processes that died
-        # and what the cell stood on, when that was not as it should be for a while
+        # and irregularities of the cell's surroundings that were temporary
         self.noted: list[str] = []
-        self.logs_folder = ""  # of keep_logs()
+        self.logs_folder = ""  # argument of keep_logs()
         # why the logs could not be copied, once the cell has ended
         self.not_written: str | None = None
         # processes that could not be ended, once the cell should have
@@ -427,7 +429,7 @@ class SupervisorClient:
         self._await("ready", 10)
 
     def send(self, descriptors: Sequence[int] = (), **message: object) -> None:
-        with contextlib.suppress(OSError):  # the end of file that follows says what happened
+        with contextlib.suppress(OSError):  # the end of file that follows reports what happened
             socket.send_fds(self.channel, [json.dumps(message).encode()], list(descriptors))
 
     def start(self, process: Process) -> None:
@@ -492,7 +494,7 @@ class SupervisorClient:
         self.send(do="end", why=why, cause=cause.name)
         with contextlib.suppress(
             CellDied
-        ):  # so it comes, at last if the supervisor does not answer
+        ):  # the reason is sent, or taken from here if the supervisor does not answer
             self._await("ended", ENDED_S)
 
     def _await(self, event: str, timeout: float) -> dict[str, Any]:
@@ -546,7 +548,7 @@ class SupervisorClient:
         return message
 
     def _supervisor_is_gone(self, why: Reason) -> dict[str, Any]:
-        """Raises CellDied, but where that was said before."""
+        """Removes the cell and raises CellDied; the second time it does nothing."""
         if self.over:
             return {}
         self.over = True

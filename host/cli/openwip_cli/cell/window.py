@@ -49,7 +49,7 @@ def open_for(
                     stderr=complaints,
                     start_new_session=True,
                 )
-                process.wait(NO_DISPLAY_S)  # one that finds no display says so at once
+                process.wait(NO_DISPLAY_S)  # a program without a display ends at once
                 complaints.seek(0)
                 reason = cause_of(
                     PROGRAM, process.returncode, complaints.read(2000).decode(errors="replace")

@@ -19,9 +19,9 @@ VALID = (
     f"valid: an array of {BINS} SNRs in dB a row, {2 * BINS} with predictions, or one for all bins"
 )
 MARKS = (b"MATLAB ", b"\x89HDF\r\n\x1a\n", b"\x93NUMPY")
-NUMPY_ARCHIVE = b"PK\x03\x04"  # and the name of an array behind it
-BLOCK_NUMBERS = 1 << 18
-LARGEST_LISTING = 1 << 22
+NUMPY_ARCHIVE = b"PK\x03\x04"  # a ZIP file; the name of an array follows
+BLOCK_NUMBERS = 1 << 18  # numbers that are read at a time
+LARGEST_LISTING = 1 << 22  # bytes of JSON with names and shapes of the arrays
 
 
 class Array(NamedTuple):
@@ -35,12 +35,13 @@ class Array(NamedTuple):
 
 
 def is_array_file(head: bytes) -> bool:
-    """By the first bytes of the file."""
+    """True if a file that begins with these bytes is one of MATLAB, HDF5 or NumPy."""
     return head.startswith(MARKS) or (head.startswith(NUMPY_ARCHIVE) and b".npy" in head[:400])
 
 
 class ArrayFile:
-    """Use as a context manager. BadInput, one line: what is wrong with the file."""
+    """A file of arrays, used as a context manager. Raises BadInput, which says in one line what is
+    wrong with the file."""
 
     def __init__(self, file: str, valid: str) -> None:
         self.file, self.valid = file, valid
@@ -87,7 +88,7 @@ class ArrayFile:
         return self.arrays[name]
 
     def rows(self, array: Array, first: int, last: int) -> Any:
-        """float64 or complex128, of this part of the first dimension."""
+        """The part from `first` to before `last` of the first dimension, float64 or complex128."""
         dtype = "<c16" if array.kind == "complex" else "<f8"
         shape = (last - first, *array.shape[1:])
         raw = self._reader.ask_numbers(
@@ -101,7 +102,7 @@ class ArrayFile:
 
 class ArrayLog:
     """SNRs in a file of arrays, with the interface of logs.Log. `variable`: the name of the array;
-    None: the one that is called so, or the only one that can be meant."""
+    None: the array with a name of SNR_KEYS, or the only one of a fitting shape."""
 
     by_slots = False
 
@@ -110,7 +111,7 @@ class ArrayLog:
         try:
             self.array = self._chosen(self.arrays, variable)
             shape = [n for n in self.array.shape if n != 1]
-            if len(shape) < 2:  # a row or a column: an SNR for all bins at each time
+            if len(shape) < 2:  # A single row or column is one SNR for all bins at each time.
                 only = shape[0] if shape else 1
                 one_row = self.array.shape[-1] in WIDTHS[1:] and self.array.shape[:-1] == (1,)
                 self.nof_rows, self.width = (1, only) if one_row else (only, 1)
@@ -172,7 +173,7 @@ class ArrayLog:
     def blocks(self) -> Iterator[Rows]:
         """All rows, from the beginning."""
         rows_at_once = max(1, BLOCK_NUMBERS // self.width)
-        # a vector along another dimension than the first is a row
+        # A vector along another dimension than the first is one row.
         flat = self.arrays.whole(self.array).ravel() if self.array.shape[0] == 1 else None
         for first in range(0, self.nof_rows, rows_at_once):
             last = min(first + rows_at_once, self.nof_rows)

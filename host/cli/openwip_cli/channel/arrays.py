@@ -39,8 +39,8 @@ LOADED = (
 )
 
 MATLAB_MARK, HDF5_MARK, ZIP_MARK, NPY_MARK = b"MATLAB ", b"\x89HDF\r\n\x1a\n", b"PK", b"\x93NUMPY"
-MOST_ARRAYS, DEEPEST, MOST_DIMENSIONS = 1000, 4, 8
-MOST_BYTES = 1 << 28  # of an array that has to be read as a whole
+MOST_ARRAYS, DEEPEST, MOST_DIMENSIONS = 1000, 4, 8  # arrays of a file, levels of groups, dimensions
+MOST_BYTES = 1 << 28  # largest array that has to be read as a whole
 REAL, COMPLEX, OTHER = "real", "complex", "other"
 
 
@@ -51,7 +51,7 @@ def kind_of(dtype: Any) -> str:
 
 
 def as_numbers(array: Any) -> Any:
-    """As float64 or complex128."""
+    """The array as float64 or complex128."""
     if array.dtype.names:
         real, imaginary = (array[n] for n in array.dtype.names)
         return real + 1j * imaginary

@@ -9,24 +9,28 @@ import numpy
 
 from ..errors import BadInput
 
-NORMAL_95 = 1.959963984540054
-SIGNIFICANT = 0.05
+NORMAL_95 = 1.959963984540054  # the normal distribution's 97.5 % quantile
+SIGNIFICANT = 0.05  # level of a test: p-values below it reject independence
 
 
-def wilson(hits: int, of: int) -> dict[str, Any]:
+def wilson(hits: int, trials: int) -> dict[str, Any]:
     """A probability from counts, with Wilson's interval; without any count nothing is known."""
-    if of == 0:
+    if trials == 0:
         return {"value": None, "low": 0.0, "high": 1.0, "hits": 0, "of": 0}
     z2 = NORMAL_95**2
-    share = hits / of
-    middle = (share + z2 / (2 * of)) / (1 + z2 / of)
-    half = NORMAL_95 / (1 + z2 / of) * math.sqrt(share * (1 - share) / of + z2 / (4 * of * of))
+    share = hits / trials
+    middle = (share + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = (
+        NORMAL_95
+        / (1 + z2 / trials)
+        * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials * trials))
+    )
     return {
         "value": share,
         "low": max(0.0, middle - half),
         "high": min(1.0, middle + half),
         "hits": hits,
-        "of": of,
+        "of": trials,
     }
 
 
@@ -35,7 +39,7 @@ def counts(lost: Any) -> dict[str, int]:
     of every user. What follows a lost block of which nobody knows whether it is a first one, at
     the beginning of a trace, is not counted."""
     before, now = lost[:-1], lost[1:]
-    known = numpy.logical_or.accumulate(~lost, axis=0)  # some block has arrived
+    known = numpy.logical_or.accumulate(~lost, axis=0)  # True once some block has arrived
     first = numpy.zeros_like(lost)
     first[1:] = now & ~before
     further = lost & ~first & known
@@ -87,7 +91,7 @@ def error_rate(lost: Any) -> dict[str, Any]:
 
 
 def rate_of_chain3(p_c1: float, p_12: float, p_22: float) -> float:
-    """P(E) of the stationary chain (the text's formula for pC1, solved for it)."""
+    """P(E) of the stationary chain (Smaragdakis's formula for pC1, solved for P(E))."""
     weight = p_c1 * (1 - p_22 + p_12) / (1 - p_22) if p_22 < 1 else math.inf
     return weight / (1 + weight) if math.isfinite(weight) else 1.0
 
@@ -109,39 +113,39 @@ def fit(lost: Any) -> dict[str, Any]:
     errors, again = n["1"] + n["2"], n["12"] + n["22"]
     p_c1, p_ee = wilson(n["c1"], n["c"]), wilson(again, errors)
     p_12, p_22 = wilson(n["12"], n["1"]), wilson(n["22"], n["2"])
-    of_c, of_e = (n["c1"], n["c"]), (again, errors)
-    two = _log_likelihood(of_c, of_e)
+    from_good, from_lost = (n["c1"], n["c"]), (again, errors)
+    two = _log_likelihood(from_good, from_lost)
     one = _log_likelihood((n["c1"] + again, n["c"] + errors))
-    three = _log_likelihood(of_c, (n["12"], n["1"]), (n["22"], n["2"]))
-    memory, third = _p_value(two - one), _p_value(three - two)
+    three = _log_likelihood(from_good, (n["12"], n["1"]), (n["22"], n["2"]))
+    p_independent, p_third_state = _p_value(two - one), _p_value(three - two)
     kind = "independent"
-    if memory < SIGNIFICANT:
+    if p_independent < SIGNIFICANT:
         kind = "clustered" if p_ee["value"] > p_c1["value"] else "isolated"
     second = p_22["value"] if p_22["value"] is not None else 0.0
     rate = error_rate(lost)
-    of_two = p_c1["value"] / (p_c1["value"] + 1 - p_ee["value"])
-    of_three = rate_of_chain3(p_c1["value"], p_12["value"], second)
+    rate_of_chain2_fit = p_c1["value"] / (p_c1["value"] + 1 - p_ee["value"])
+    rate_of_chain3_fit = rate_of_chain3(p_c1["value"], p_12["value"], second)
     return {
         "blocks": int(lost.size),
         "users": users,
         "lost": int(lost.sum()),
         "error_rate": rate,
         "kind": kind,
-        "independence": {"p_value": memory},
-        "chain2": {"p_ce": p_c1, "p_ee": p_ee, "error_rate": of_two},
-        "chain3": {"p_c1": p_c1, "p_12": p_12, "p_22": p_22, "error_rate": of_three},
-        "third_state": {"p_value": third, "needed": third < SIGNIFICANT},
+        "independence": {"p_value": p_independent},
+        "chain2": {"p_ce": p_c1, "p_ee": p_ee, "error_rate": rate_of_chain2_fit},
+        "chain3": {"p_c1": p_c1, "p_12": p_12, "p_22": p_22, "error_rate": rate_of_chain3_fit},
+        "third_state": {"p_value": p_third_state, "needed": p_third_state < SIGNIFICANT},
         "settings": {
             "chain2": {
                 "umts.error_model": "markov2",
-                "umts.errors": round(of_two, 9),
+                "umts.errors": round(rate_of_chain2_fit, 9),
                 "umts.error_burst": round(1 / (1 - p_ee["value"]), 9)
                 if p_ee["value"] < 1
                 else None,
             },
             "chain3": {
                 "umts.error_model": "chain3",
-                "umts.errors": round(of_three, 9),
+                "umts.errors": round(rate_of_chain3_fit, 9),
                 "umts.error_p12": round(p_12["value"], 9),
                 "umts.error_p22": round(second, 9),
             },
@@ -152,7 +156,7 @@ def fit(lost: Any) -> dict[str, Any]:
 def text_of(result: dict[str, Any], file: str) -> str:
     """The text that the command prints."""
 
-    def of(p: dict[str, Any]) -> str:
+    def interval_text(p: dict[str, Any]) -> str:
         if p["value"] is None:
             return "unknown (it never came to that)"
         return f"{p['value']:.5f} ({p['low']:.5f} to {p['high']:.5f})"
@@ -162,20 +166,20 @@ def text_of(result: dict[str, Any], file: str) -> str:
 
     two, three = result["chain2"], result["chain3"]
     settings = result["settings"]["chain3"]
-    third = result["third_state"]
+    third_state = result["third_state"]
     lines = [
         f"{file}: {result['lost']} of {result['blocks']} blocks lost,"
         f" {result['users']} user{'' if result['users'] == 1 else 's'}",
-        f"  P(E)        {of(result['error_rate'])}",
+        f"  P(E)        {interval_text(result['error_rate'])}",
         (
-            f"  losses are {result['kind']}: P(E|E) {of(two['p_ee'])}, P(E|C) {of(two['p_ce'])}"
+            f"  losses are {result['kind']}: P(E|E) {interval_text(two['p_ee'])}, P(E|C) {interval_text(two['p_ce'])}"
             f" ({p_text(result['independence']['p_value'])})"
         ),
-        f"  two states    pCE {of(two['p_ce'])}, pEE {of(two['p_ee'])}",
-        f"  three states  pC1 {of(three['p_c1'])}, p12 {of(three['p_12'])}, p22 {of(three['p_22'])}",
+        f"  two states    pCE {interval_text(two['p_ce'])}, pEE {interval_text(two['p_ee'])}",
+        f"  three states  pC1 {interval_text(three['p_c1'])}, p12 {interval_text(three['p_12'])}, p22 {interval_text(three['p_22'])}",
         (
-            f"  the third state is {'' if third['needed'] else 'not '}significant"
-            f" ({p_text(third['p_value'])})"
+            f"  the third state is {'' if third_state['needed'] else 'not '}significant"
+            f" ({p_text(third_state['p_value'])})"
         ),
         (
             "  ./openwip emulate --link umts --error-model chain3"

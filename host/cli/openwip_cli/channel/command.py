@@ -88,7 +88,7 @@ def writing(
             yield lambda rows: process.stdin.write(
                 numpy.ascontiguousarray(rows, dtype="<f4").tobytes()
             )
-        except BrokenPipeError:  # it says why
+        except BrokenPipeError:  # the program has ended, and its error is read below
             pass
         except BaseException:
             process.kill()
@@ -366,7 +366,7 @@ def export(arguments: list[str], places: Places) -> int:
     given = p.parse_args(arguments)
     kind = next(k for k in ("csv", "mahimahi", "kaunet") if getattr(given, k) is not None)
     file = getattr(given, kind)
-    of = {
+    formats_of = {
         "--bins": "--mahimahi or --kaunet",
         "--modulation": "--mahimahi or --kaunet",
         "--packet-bytes": "--kaunet",
@@ -375,9 +375,9 @@ def export(arguments: list[str], places: Places) -> int:
     if wrong := [
         option
         for option in p.named_options(given)
-        if f"--{kind}" not in of.get(option, f"--{kind}")
+        if f"--{kind}" not in formats_of.get(option, f"--{kind}")
     ]:
-        raise BadInput(f"{wrong[0]} is given with --{kind}; valid: with {of[wrong[0]]}")
+        raise BadInput(f"{wrong[0]} is given with --{kind}; valid: with {formats_of[wrong[0]]}")
     for ending in KAUNET if kind == "kaunet" else ("",):
         outputs.check(f"--{kind}", file + ending, given.file)
     if kind == "csv":

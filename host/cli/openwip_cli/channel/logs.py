@@ -25,13 +25,13 @@ from ..machine import confined
 from ..machine.confined import printable
 
 LOWEST_DB, HIGHEST_DB = -60, 80
-WIDTHS = (1, BINS, 2 * BINS)
+WIDTHS = (1, BINS, 2 * BINS)  # SNRs of a row: one for all bins, one for each, with predictions
 BLOCK = 4096  # rows
-LONGEST_LINE = 1 << 16
-HEAD_LINES = 64  # that are looked at, and in which the first row has to be
+LONGEST_LINE = 1 << 16  # characters
+HEAD_LINES = 64  # lines that are examined; the first row has to be among them
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?", re.ASCII)
-PLAIN = re.compile(r"[-+0-9.eE,;\t \n]*", re.ASCII)  # a block without anything but numbers
+PLAIN = re.compile(r"[-+0-9.eE,;\t \n]*", re.ASCII)  # a block of numbers and separators only
 DELIMITERS = {",": "','", ";": "';'", "\t": "tabs", " ": "spaces"}
 TIME_NAMES = re.compile(r"(t|time|timestamp|seconds|date|datetime|zeit)\b.*|time_.*", re.I)
 MILLISECONDS = re.compile(r".*(_|\(|\[|\b)ms\b.*|.*millis.*", re.I)
@@ -89,7 +89,7 @@ class Source(Protocol):
         """All rows, from the beginning."""
 
     def close(self) -> None:
-        """It is read no more."""
+        """Closes the log's file."""
 
 
 class Log:
@@ -146,8 +146,8 @@ class Log:
         )
 
     def _columns(self, line: str, declared: str) -> tuple[str, bool, list[str]] | None:
-        """Delimiter, whether the comma is a decimal one, and the fields of the first row. None: it
-        is a line of words, such as the names of the columns."""
+        """(delimiter, True if decimals have a comma, the fields of the first row). None: the line
+        has no numbers, such as a line of column names."""
         quoted = '"' in line
         for delimiter in [declared] if declared else [";", "\t", ",", " "]:
             if delimiter not in line:
@@ -281,7 +281,7 @@ class Log:
             io.TextIOWrapper(raw, d.encoding, "replace", newline=None) as lines,
         ):
             number, some = 0, list[tuple[int, str]]()
-            # some files have no end of line
+            # The last line of some files has no end of line.
             for line in iter(lambda: lines.readline(LONGEST_LINE), ""):
                 number += 1
                 if number <= d.skip or not line.strip() or line.lstrip()[0] == "#":

@@ -12,7 +12,7 @@ from ..errors import BadInput, shown
 from ..text import LONGEST_TABLE, of_file
 
 VALID = "0 for a block that arrives, 1 for one that is lost"
-MOST_BYTES = 1 << 30  # of a .npy file
+MOST_BYTES = 1 << 30  # largest .npy file
 
 
 def read(path: pathlib.Path) -> Any:

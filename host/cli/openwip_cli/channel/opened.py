@@ -14,7 +14,7 @@ class Asked(NamedTuple):
     """Options that are for some forms alone; None, empty: not given."""
 
     variable: str | None = None
-    snr_db: float | None = None  # of a response
+    snr_db: float | None = None  # mean SNR of an impulse response
     rate: float | None = None
     pick: tuple[int, ...] = ()
 

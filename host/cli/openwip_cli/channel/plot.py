@@ -19,8 +19,9 @@ from ..errors import BadInput
 from ..figures.prediction import linear
 from ..machine import outputs
 
-MOST_SLOTS = 600 * SLOTS_PER_SECOND  # of a longer trace the first ten minutes are looked at
-SEGMENT = 1500  # of the spectrum: 1 Hz
+# slots that are plotted: the first ten minutes of a longer trace
+MOST_SLOTS = 600 * SLOTS_PER_SECOND
+SEGMENT = 1500  # slots of a segment of the spectrum: a resolution of 1 Hz
 
 
 def spectrum(g: Any) -> tuple[Any, Any]:
@@ -75,7 +76,7 @@ def draw(about: dict[str, Any], db: Any, file: str, heat_seconds: Any) -> None:
             f[1:], numpy.maximum(theory[1:], 1e-9), "--", lw=1, label=f"Clarke, {shift:.1f} Hz"
         )
         doppler.axvline(2 * shift, color="0.5", lw=0.8)
-    top = density[1:].max(initial=1e-9)  # of one slot there is no spectrum
+    top = density[1:].max(initial=1e-9)  # a trace of one slot has no spectrum
     doppler.set(
         xlabel="frequency (Hz)",
         ylabel="density (1/Hz)",

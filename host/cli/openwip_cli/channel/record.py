@@ -22,7 +22,7 @@ from ..errors import INTERRUPTED, VALID, BadInput, Terminated
 from ..messages import control, telemetry
 
 SILENCE_S = 3
-MOST_BEFORE = 2000  # messages to wait for lock and for every slot
+MOST_BEFORE = 2000  # messages to read before the receiver has locked and publishes every slot
 
 
 class Recording:
@@ -92,7 +92,7 @@ def record(cell: Cell, slots: int) -> "Recording":
             return collect(reader, slots)
         finally:
             if every:
-                with contextlib.suppress(control.NoAnswer):  # it has ended meanwhile
+                with contextlib.suppress(control.NoAnswer):  # the cell may have ended meanwhile
                     terminal.ask(
                         pb.Request(configure_yaml=f"telemetry: {{slot_every: {every.group(1)}}}")
                     )
@@ -101,12 +101,12 @@ def record(cell: Cell, slots: int) -> "Recording":
 def slots_of(reader: telemetry.Reader) -> Iterator[tuple[int, Any]]:
     """(slot, sample) of the first terminal, which an emulated cell has on one publisher with the
     others, as they come."""
-    heard = time.monotonic()
+    last_message_s = time.monotonic()
     while True:
         messages = reader.poll(0.1)
         if messages:
-            heard = time.monotonic()
-        elif time.monotonic() - heard > SILENCE_S:
+            last_message_s = time.monotonic()
+        elif time.monotonic() - last_message_s > SILENCE_S:
             raise BadInput(f"no slot came for {SILENCE_S} s; valid: a cell that runs")
         for m in messages:
             if not m.telemetry.user:
@@ -130,7 +130,7 @@ def collect(reader: telemetry.Reader, slots: int) -> Recording:
                         " that is synchronised"
                     )
                 if previous == s - 1 and sample.locked:
-                    # the first whose prediction is recorded
+                    # the first slot whose prediction is recorded
                     horizon, first = sample.horizon, s + sample.horizon
                 previous = s
             if first is not None:
@@ -146,7 +146,7 @@ def collect(reader: telemetry.Reader, slots: int) -> Recording:
                     snr[s] = numpy.clip(sample.snr_db, -60, 80)
                     predicted[s] = numpy.clip(sample.predicted_snr_db, -60, 80)
     except (KeyboardInterrupt, Terminated) as e:
-        if max(snr, default=-1) < (first or 0):  # no row of it
+        if max(snr, default=-1) < (first or 0):  # no complete row was recorded
             raise
         slots, interrupted = max(snr) + 1 - first, getattr(e, "code", INTERRUPTED)
     return Recording(horizon, first, slots, snr, predicted, interrupted)

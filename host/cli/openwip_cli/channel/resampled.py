@@ -15,9 +15,9 @@ from .logs import Rows, Source
 
 # linear: linear SNR, linear in time; db: dB, linear in time; hold: the row before
 RULES = ("linear", "db", "hold")
-LONGEST_S = 7 * 86400  # of a trace
+LONGEST_S = 7 * 86400  # longest trace
 BLOCK = 16384  # slots that are made at once
-HIGHEST_RATE = 1e6
+HIGHEST_RATE = 1e6  # rows per second
 
 
 def check_rate(rate: float | None) -> None:

@@ -18,9 +18,9 @@ from ..errors import BadInput
 from .array_file import Array, ArrayFile
 from .logs import HIGHEST_DB, LOWEST_DB, TIME_KEYS, Rows
 
-SUBCARRIERS, SPACING_HZ = 20, 10_000.0  # of a bin (blocks/types/grid.h)
+SUBCARRIERS, SPACING_HZ = 20, 10_000.0  # subcarriers of a bin (blocks/types/grid.h)
 LONGEST_S = 7 * 86400
-MOST_PATHS = 1000
+MOST_PATHS = 1000  # paths of a channel response
 BLOCK = 256  # slots
 # gains turn by no more between two snapshots, for paths within 20 dB of the strongest one
 MOST_TURN_RAD = math.pi / 2
@@ -100,12 +100,12 @@ class ResponseLog:
             if not numpy.isfinite(values).all():
                 raise arrays.wrong(f"has values in {array.name} that are no numbers")
         # Sionna's paths that are not there have no gain and the delay -1.
-        there = self.delays >= 0
-        if (self.gains[~numpy.broadcast_to(there, self.gains.shape)] != 0).any():
+        path_exists = self.delays >= 0
+        if (self.gains[~numpy.broadcast_to(path_exists, self.gains.shape)] != 0).any():
             raise arrays.wrong(f"has negative delays in {found.delays.name} of paths with a gain")
         if not self.gains.any():
             raise arrays.wrong(f"has only zeros in {found.gains.name}")
-        self.delays = numpy.where(there, self.delays, 0) - self.delays[there].min()
+        self.delays = numpy.where(path_exists, self.delays, 0) - self.delays[path_exists].min()
         self.times = self._times(rate)
         self._check_turns(found.gains.name)
         self.mean_power = self._mean_power()
@@ -127,18 +127,18 @@ class ResponseLog:
 
     def _delays(self, found: Found, shape: tuple[int, ...], at: tuple[int, ...]) -> Any:
         """paths x 1, or paths x snapshots, in s."""
-        of, paths = found.delays.shape, self.nof_paths
+        delays_shape, paths = found.delays.shape, self.nof_paths
         values = self.arrays.whole(found.delays) * found.unit_s
-        if math.prod(of) == paths:
+        if math.prod(delays_shape) == paths:
             return values.reshape(paths, 1)
-        if of == shape:
+        if delays_shape == shape:
             return values[at]
-        if of == shape[:-1]:
+        if delays_shape == shape[:-1]:
             return values[at].reshape(paths, 1)
-        if of == shape[-2:]:
+        if delays_shape == shape[-2:]:
             return values
         # Sionna: of stations without antennas; RX, RX antennas, TX, TX antennas
-        if len(shape) == 6 and of == (shape[0], shape[2], paths):
+        if len(shape) == 6 and delays_shape == (shape[0], shape[2], paths):
             return values[at[0], at[2]].reshape(paths, 1)
         raise self.arrays.wrong(f"has {found.delays}, which do not fit {found.gains}")
 

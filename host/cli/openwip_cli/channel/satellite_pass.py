@@ -18,17 +18,17 @@ from ..settings.kinds import Real
 
 LIGHT_M_PER_S = 299_792_458.0
 EARTH_M = 6_371_000.0  # mean radius
-GRAVITY_M3_PER_S2 = 3.986004418e14  # of the earth, WGS 84
+GRAVITY_M3_PER_S2 = 3.986004418e14  # gravitational parameter of the earth, WGS 84
 EQUATOR_M, FLATTENING = 6_378_137.0, 1 / 298.257223563  # WGS 84
 SIDEREAL_RAD_PER_S = 7.292115146706979e-5
-SEARCHED_S = 2 * 86400  # for the next pass
+SEARCHED_S = 2 * 86400  # seconds that are searched for the next pass
 COARSE_S = 10
 
 
 class Pass(NamedTuple):
     times_s: Any
     distance_m: Any
-    speed_m_per_s: Any  # of the distance; negative: it comes nearer
+    speed_m_per_s: Any  # rate of change of the distance; negative: it comes nearer
     elevation_deg: Any
 
     def delay_ms(self, legs: int) -> Any:
@@ -50,7 +50,8 @@ def circular(altitude_km: float, highest_deg: float, duration_s: float, step_s: 
     aside = math.acos(EARTH_M / orbit * math.cos(highest)) - highest
     t = numpy.arange(0, duration_s + step_s / 2, step_s)
     angle = turning * (t - duration_s / 2)
-    cosine = math.cos(aside) * numpy.cos(angle)  # of the angle between place and satellite
+    # cosine of the angle between place and satellite at the earth's centre
+    cosine = math.cos(aside) * numpy.cos(angle)
     distance = numpy.sqrt(EARTH_M**2 + orbit**2 - 2 * EARTH_M * orbit * cosine)
     speed = EARTH_M * orbit * math.cos(aside) * numpy.sin(angle) * turning / distance
     elevation = numpy.degrees(numpy.arcsin((orbit * cosine - EARTH_M) / distance))
@@ -59,7 +60,7 @@ def circular(altitude_km: float, highest_deg: float, duration_s: float, step_s: 
 
 class Place(NamedTuple):
     at_m: Any  # fixed to the earth
-    up: Any  # of length 1
+    up: Any  # unit vector
 
 
 def place_of(latitude_deg: float, longitude_deg: float, height_m: float) -> Place:
@@ -124,11 +125,11 @@ class Orbit:
                 [cos * v[:, 0] + sin * v[:, 1], cos * v[:, 1] - sin * v[:, 0], v[:, 2]], axis=1
             )
 
-        there, moving = 1e3 * turned(position), 1e3 * turned(velocity)
+        satellite_m, moving = 1e3 * turned(position), 1e3 * turned(velocity)
         moving = moving - SIDEREAL_RAD_PER_S * numpy.stack(
-            [-there[:, 1], there[:, 0], numpy.zeros(len(there))], axis=1
+            [-satellite_m[:, 1], satellite_m[:, 0], numpy.zeros(len(satellite_m))], axis=1
         )
-        way = there - self.place.at_m
+        way = satellite_m - self.place.at_m
         distance = numpy.linalg.norm(way, axis=1)
         direction = way / distance[:, None]
         return Pass(
@@ -191,7 +192,7 @@ def elements_of(text: str, file: str) -> tuple[str, str]:
     )
 
 
-LARGEST_TLE = 1 << 20
+LARGEST_TLE = 1 << 20  # bytes of a file of two-line elements
 
 
 def read_elements(file: str) -> tuple[str, str]:
@@ -219,7 +220,7 @@ def write(found: Pass, carrier_hz: float, legs: int, out: str | None, delays: st
                 )
         if delays is not None:
             last_ms = int(1e3 * found.times_s[-1])
-            # the last line is the period of the trace: it ends with the pass
+            # The time in the last line is the period of the trace: it is the end of the pass.
             at = [*range(0, last_ms, DELAYS_EVERY_MS), last_ms]
             with outputs.replacing(delays) as f:
                 f.writelines(

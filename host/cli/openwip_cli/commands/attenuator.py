@@ -35,7 +35,7 @@ from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
 
 PORTS = ("/dev/serial/by-id/*", "/dev/ttyACM*", "/dev/ttyUSB*")
-OURS = "STLink"  # of the names in by-id: these may be sent *IDN?
+OURS = "STLink"  # names in by-id with this text belong to ports that may be sent *IDN?
 FIRMWARE = "firmware/arm/netduinoplus2.elf"
 
 
@@ -131,7 +131,7 @@ def do_list(_given: Namespace, _places: Places) -> int:
         try:
             with link.Attenuator(port) as device:
                 print(f"{port}: {device.find(1.0)}")
-        except (link.NoAnswer, BadInput) as e:  # it names the port
+        except (link.NoAnswer, BadInput) as e:  # the error names the port
             print(e)
     if not ports():
         print("no serial ports; ./openwip attenuator qemu runs the firmware without hardware")
@@ -200,7 +200,7 @@ def do_set(given: Namespace, _places: Places) -> int:
             (given.save, "*SAV 0"),
         )
         if asked
-    ]  # none may be 0
+    ]  # the numbers of channels begin with 1
     if not lines:
         raise BadInput(
             "nothing to set; valid: CHANNEL=DB ..., --switch, --series, --watchdog, --save"

@@ -34,7 +34,7 @@ from .settings_command import RunningSettings
 PROGRAM = "host/emulator/wip_emulator"
 GROUPS = ("delay_injection.", "wired.")
 NETNS = pathlib.Path("/run/netns")
-# of every architecture, since Linux 5.2
+# System call numbers, the same on every architecture since Linux 5.2.
 _FSOPEN, _FSCONFIG, _FSMOUNT, _CREATE = 430, 431, 432, 6
 
 
@@ -107,9 +107,9 @@ def config(given: argparse.Namespace) -> dict[str, Any]:
     keys = table.process_keys("emulator", NAME)
     tree = table.nested(
         {
-            theirs: text_of(values[ours])
-            for theirs, ours in keys.items()
-            if values.get(ours) is not None
+            process_key: text_of(values[key])
+            for process_key, key in keys.items()
+            if values.get(key) is not None
         }
     )
     ends = {

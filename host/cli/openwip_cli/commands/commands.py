@@ -34,7 +34,7 @@ def down_cell(cell: Cell) -> str | None:
         supervisor = state.get("keeper")
         if supervisor and procfs.start_time(supervisor[0]) == supervisor[1]:
             os.kill(supervisor[0], signal.SIGTERM)
-        # it hangs: by force, and then as for a killed one
+        # The supervisor hangs: the cell is ended by force, like one whose supervisor was killed.
         if not system.wait_until(cell.acquire, DOWN_PATIENCE_S):
             owners = [(p[0], p[1]) for p in (state.get("keeper"), state.get("launcher")) if p]
             system.kill_all(owners, grace=0)

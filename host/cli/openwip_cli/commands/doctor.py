@@ -25,22 +25,22 @@ from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from .finding import Finding, as_json, evaluated, show
 from .radio_defaults import of_defaults
-from .radio_findings import findings_of_loop, of_sensors, of_sources
+from .radio_findings import findings_of_loop, sensor_findings, source_findings
 from .radio_program import asked, radio_option, receive_options, transmit_options
 
 # The limits that UHD asks for if a radio is on a network (manual, transport): the sockets' buffers,
 # and frames of 8000 bytes.
 SOCKET_BYTES = 33_554_432
-LARGE_MTU = 8000
+LARGE_MTU = 8000  # bytes: jumbo frames, which UHD recommends at 10 Gbit/s
 # Devices whose samples come over 10 gigabit as well; the others take what there is.
 TEN_GIGABIT = ("x300", "x310", "n300", "n310", "n320", "n321", "x410")
 USB_VENDORS = ("2500", "3923")  # Ettus Research, National Instruments
-USB_3_MBPS = 5000
+USB_3_MBPS = 5000  # Mbit/s of SuperSpeed USB
 GOOD_CLOCKS = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter")
-LEAST_CORES = 2
-PROBE_S = 120  # a device may have to be loaded first
-USUAL_SHARE = 0.95  # of a core, for real-time processes: what kernels begin with
-_CLONE_NEWNET = 0x40000000
+LEAST_CORES = 2  # the slot path needs a core that others leave alone
+PROBE_S = 120  # seconds; the image of a device may have to be loaded first
+USUAL_SHARE = 0.95  # share of a core for real-time processes: the kernel's default
+_CLONE_NEWNET = 0x40000000  # of linux/sched.h
 
 
 class Machine:
@@ -216,7 +216,7 @@ def check_radio(m: Machine, radio: str) -> Iterator[Finding]:
         yield Finding("device", name)
         if "addr" in device:
             yield from check_network(m, device)
-        if device.get("type") != "vusrp":  # with --radio, what is opened says the same
+        if device.get("type") != "vusrp":  # with --radio the opened device reports the same
             yield from of_defaults(m, device.get("product", device.get("type", "")), False)
     if any(d.get("type") == "b200" for d in found):
         yield from check_usb(m)
@@ -422,8 +422,8 @@ def check_opened(places: Places, radio: str) -> Iterator[Finding]:
             "what UHD says; uhd_usrp_probe says more",
         )
         return
-    yield from of_sensors(found)
-    yield from of_sources(found)
+    yield from sensor_findings(found)
+    yield from source_findings(found)
 
 
 CHECKS = (check_uhd, check_radio, check_buffers, check_processor, check_rights, check_versions)

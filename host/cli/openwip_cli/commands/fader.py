@@ -33,7 +33,7 @@ from ..text import of_json, of_yaml
 from .finding import Finding, as_json, evaluated, show
 
 PROGRAM = "host/cabled/wip_fader"
-MOST_BEND_DB = 0.1  # of the gain over its three levels
+MOST_BEND_DB = 0.1  # deviation of the gain over its three levels
 LEAST_IMAGE_DB = 25  # docs/results/radios.md: costs 256-QAM about 1 dB
 
 
@@ -70,7 +70,7 @@ def until_it_ends(command: list[str]) -> int:
 
 
 def air_of(config: str, assignments: Iterable[str] = ()) -> dict[str, Any]:
-    """`air` of its file, with what --set says of it."""
+    """The section `air` of the fader's configuration file, with the changes of --set."""
     tree = read_yaml("fader's file", config)
     side = tree.get("air") if isinstance(tree, dict) else None
     reported = (a.partition("=") for a in assignments)
@@ -123,7 +123,7 @@ def run_recording(given: argparse.Namespace, places: Places) -> int:
     try:
         sides = fader_recordings.used_sides(given.config)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        sides = []  # the program says what is wrong
+        sides = []  # the program reports what is wrong
     for node, side in sides:
         recordings.remove_former(f"{base}-{node}-{side}", recordings.META)
     code = until_it_ends(

@@ -11,7 +11,7 @@ class Finding:
     what: str
     says: str
     costs: str = ""  # empty: ok
-    mend: str = ""  # a command, or what to do
+    mend: str = ""  # a command, or advice
     safe: bool = False  # --fix may run it
 
     @property
@@ -30,7 +30,8 @@ class Finding:
 def evaluated(
     what: str, says: str, ok: bool, costs: str, mend: str = "", safe: bool = False
 ) -> Finding:
-    """`costs` and what is behind it: of one that is not ok."""
+    """A finding that is ok, or has costs. `costs`, `mend` and `safe` are used only if it is not
+    ok."""
     return Finding(what, says) if ok else Finding(what, says, costs, mend, safe)
 
 

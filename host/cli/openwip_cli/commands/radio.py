@@ -18,7 +18,7 @@ from ..settings.kinds import Real
 from . import doctor
 from .finding import Finding, as_json, evaluated, show
 from .radio_defaults import of_defaults
-from .radio_findings import of_sensors, of_sources
+from .radio_findings import sensor_findings, source_findings
 from .radio_program import asked, parsed, radio_parser, transmit_options
 
 USAGE = """usage: ./openwip radio COMMAND [--radio ARGS] [--json[=FILE]] [OPTIONS]
@@ -35,9 +35,9 @@ RESAMPLING = "a sixth of a core for each direction"  # docs/results/radios.md, R
 # Products whose mixers are corrected from a file that one has to make; the others measure and
 # correct themselves.
 CORRECTED_FROM_A_FILE = ("n200", "n210", "x300", "x310")
-SOFTWARE = "air_connected"  # the sensor that software USRPs alone have
+SOFTWARE = "air_connected"  # a sensor that only software USRPs have
 LEAST_IMAGE_DB = 25  # docs/results/radios.md: costs 256-QAM about 1 dB
-MOST_DC_DBFS = -20  # of full scale: above it headroom is lost
+MOST_DC_DBFS = -20  # dB of full scale; a higher level costs headroom
 
 
 def mhz(hz: float) -> str:
@@ -154,7 +154,7 @@ def of_calibration(found: dict[str, Any], radio: str) -> Iterator[Finding]:
             "not corrected, as a board without files (software: there is nothing to correct)",
         )
     else:
-        of = {
+        programs = {
             "receive": ("uhd_cal_rx_iq_balance",),
             "transmit": ("uhd_cal_tx_iq_balance", "uhd_cal_tx_dc_offset"),
         }
@@ -163,7 +163,7 @@ def of_calibration(found: dict[str, Any], radio: str) -> Iterator[Finding]:
             f"no file of this board ({', '.join(lacking)})",
             "images and LO leakage only 25 to 30 dB down",
             "nothing connected, then: "
-            + "; ".join(f"{c} --args {shlex.quote(radio)}" for s in lacking for c in of[s]),
+            + "; ".join(f"{c} --args {shlex.quote(radio)}" for s in lacking for c in programs[s]),
         )
 
 
@@ -180,8 +180,8 @@ def findings_of_probe(found: dict[str, Any], radio: str) -> Iterator[Finding]:
                 f"it can only be a station that {'sends' if key == 'receive' else 'receives'}",
                 "a board that has both",
             )
-    yield from of_sensors(found)
-    yield from of_sources(found)
+    yield from sensor_findings(found)
+    yield from source_findings(found)
     yield from of_calibration(found, radio)
     yield from of_defaults(doctor.Machine(), found["product"], SOFTWARE in found["sensors"])
 

@@ -13,7 +13,7 @@ from .finding import Finding, evaluated
 USBFS_MB = "/sys/module/usbcore/parameters/usbfs_memory_mb"
 RMEM_MAX = "/proc/sys/net/core/rmem_max"
 SAMPLE_BYTES = 4  # sc16, as all of them send it
-SOCKET_S = 0.02  # of samples, which UHD asks of a socket
+SOCKET_S = 0.02  # seconds of samples for which UHD requests socket buffers
 
 
 class Machine(Protocol):
@@ -27,8 +27,8 @@ def milliseconds(samples: float) -> str:
 
 
 def of_defaults(m: Machine, name: str, software: bool) -> Iterator[Finding]:
-    """`name`: of the product, as UHD says it. A software USRP's frames and sockets are its own, not
-    the machine's."""
+    """The findings about the defaults of a product. `name`: the product's name in UHD. `software`:
+    a software USRP, whose frames and sockets do not depend on the machine."""
     kind = radios.products().get(radios.model(name))
     defaults = radios.station_defaults(name)
     asked = (

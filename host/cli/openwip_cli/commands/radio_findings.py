@@ -12,13 +12,14 @@ from ..settings.radios import station_defaults
 from ..settings.scenario import by_clock
 from .finding import Finding, evaluated
 
-SHARE = 1e-4
+SHARE = 1e-4  # of the bursts that may be late: one in 10,000
 GPS = (
     "a GPS antenna that sees the sky, and some minutes; or time_source=internal in --radio (now {})"
 )
 
 
-def of_sensors(found: dict[str, Any]) -> Iterator[Finding]:
+def sensor_findings(found: dict[str, Any]) -> Iterator[Finding]:
+    """A finding for each sensor of the device and of its two sides. `found`: JSON of wip_radio."""
     for place, sensors in (
         ("", found["sensors"]),
         *((f" ({s})", found[s]["sensors"]) for s in ("receive", "transmit") if s in found),
@@ -31,7 +32,7 @@ def of_sensors(found: dict[str, Any]) -> Iterator[Finding]:
                     "a 10 MHz reference at the device, or clock_source=internal (now"
                     f" {found['clock_source']})"
                 )
-            elif name == "gps_locked":  # nobody waits for it but gpsdo
+            elif name == "gps_locked":  # only a GPS-disciplined reference needs it
                 costs, mend = (
                     "a station with --time-source gpsdo does not start"
                     * (found["time_source"] == "gpsdo"),
@@ -46,7 +47,8 @@ def of_sensors(found: dict[str, Any]) -> Iterator[Finding]:
             )
 
 
-def of_sources(found: dict[str, Any]) -> Iterator[Finding]:
+def source_findings(found: dict[str, Any]) -> Iterator[Finding]:
+    """The sources of clock and time that are chosen, and whether pulses of the second arrive."""
     for name in ("clock", "time"):
         yield Finding(
             f"{name} source",
@@ -73,7 +75,8 @@ def duration(us: float) -> str:
     return f"{us:.0f} us" if us < 1000 else f"{us / 1000:.2f} ms"
 
 
-def of_transmission(found: dict[str, Any]) -> Finding:
+def transmission_finding(found: dict[str, Any]) -> Finding:
+    """How long before its time a burst has to leave, so that fewer than SHARE are late."""
     t = found["transmit"]
     all_late = [c["lead_us"] for c in t["leads"] if c["late"] == c["bursts"]]
     some = f"all are late below {duration(max(all_late))}; " if all_late else ""
@@ -92,6 +95,7 @@ def of_transmission(found: dict[str, Any]) -> Finding:
 
 
 def findings_of_loop(found: dict[str, Any]) -> Iterator[Finding]:
+    """The findings of `wip_radio loop`, whose JSON is `found`; adds `recommended` to it."""
     yield Finding(
         "time of the radio",
         f"read in {found['time_reading_us']:.0f} us"
@@ -110,7 +114,7 @@ def findings_of_loop(found: dict[str, Any]) -> Iterator[Finding]:
         f"samples were lost {r['gaps']} times",
         "what the lines above say; nothing else running",
     )
-    yield of_transmission(found)
+    yield transmission_finding(found)
     if found["path_delay_us"] is None:
         yield Finding(
             "path",
@@ -122,11 +126,12 @@ def findings_of_loop(found: dict[str, Any]) -> Iterator[Finding]:
     found["recommended"] = settings_of(found, 0) | {
         "two_computers": settings_of(found, BETWEEN_SLOTS)
     }
-    yield of_loop("loop", found, 0)
-    yield of_loop("loop of two computers", found, BETWEEN_SLOTS)
+    yield loop_finding("loop", found, 0)
+    yield loop_finding("loop of two computers", found, BETWEEN_SLOTS)
 
 
 def settings_of(found: dict[str, Any], more_slots: int) -> dict[str, Any]:
+    """The settings of the link for one late slot in 10,000, and for one in 1,000."""
     rarely, often = (
         {"transmit_lead_slots": loop.lead, "retransmission_delay_ms": loop.delay_ms}
         for loop in loops_of(found, more_slots)
@@ -140,7 +145,9 @@ def loops_of(found: dict[str, Any], more_slots: int) -> tuple[Loop, Loop]:
     return of_cell(found, found, more_slots, RARE[0]), of_cell(found, found, more_slots, RARE[1])
 
 
-def of_loop(name: str, found: dict[str, Any], more_slots: int) -> Finding:
+def loop_finding(name: str, found: dict[str, Any], more_slots: int) -> Finding:
+    """Compares lead and retransmission delay that this radio needs with their defaults.
+    `more_slots`: slots that feedback takes between two computers; 0: one computer."""
     loop, often = loops_of(found, more_slots)
     defaults = by_clock("realtime", more_slots, station_defaults(found.get("product", "")))
     says = (

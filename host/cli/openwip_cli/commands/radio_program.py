@@ -9,7 +9,7 @@ from ..settings.command_line import Parser
 from ..settings.kinds import Real
 
 FREQUENCY = table.setting("fader.frequency_hz", "fader").kind
-GAIN = Real(-200, 200)  # what the radio has it says itself
+GAIN = Real(-200, 200)  # the radio itself reports its range
 
 
 def radio_option(p: Parser) -> None:
@@ -81,8 +81,8 @@ def parsed(p: Parser, arguments: list[str]) -> argparse.Namespace:
 
 
 def asked(given: argparse.Namespace) -> list[str]:
-    """The program's options from ours; those that a command does not have, and those that were not
-    given, are left out."""
+    """The options for wip_radio; options that a command does not have or that were not given are
+    left out."""
     names = {
         "freq": "--freq",
         "receive_gain": "--receive-gain",

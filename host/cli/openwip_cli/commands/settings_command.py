@@ -23,8 +23,8 @@ from ..settings.scenario import text_of
 from ..text import of_yaml
 
 PROCESSES = ("base", "terminal", "air")
-ATTENUATOR = "attenuator"  # of a cell that has one
-READ_BACK_S = 3.0  # a receiver builds its new predictor first
+ATTENUATOR = "attenuator"  # process of a cell that has an attenuator
+READ_BACK_S = 3.0  # seconds; a receiver builds its new predictor first
 
 
 class RunningSettings:
@@ -42,7 +42,8 @@ class RunningSettings:
     ) -> None:
         self.name = name
         self.controls = {p: control.Control(endpoint(f"{p}.control"), keys) for p in processes}
-        self.launched = launched or {}  # the scenario, nested; of a remote cell unknown
+        # the scenario, nested; empty for a remote cell, whose scenario is not known
+        self.launched = launched or {}
         self.read()
         self.kind = "emulate" if "terminals" in self.effective.get("base", {}) else "demo"
         self.paths = (
@@ -114,7 +115,8 @@ class RunningSettings:
             return inside(self.launched, key)
         terminal = self.status.get("terminal")
         radio = terminal.radio if terminal else None
-        if self.kind == "demo" and radio and radio.predictor:  # what the receiver itself says
+        # the receiver reports its predictor itself
+        if self.kind == "demo" and radio and radio.predictor:
             if key == "phy.predictor":
                 return radio.predictor
             if key == "link.combining":
@@ -124,7 +126,7 @@ class RunningSettings:
     def set(self, wanted: dict[str, str]) -> dict[str, int]:
         """`wanted`: {key: canonical text}. All of it or nothing; returns {process: slot it holds
         from}. Raises BadInput: refused, or no answer."""
-        self.read()  # what is taken back to, if it comes to that
+        self.read()  # reads the values to restore if a process refuses
         trees: dict[str, dict[str, Any]] = {}
         before: dict[str, dict[str, Any]] = {}
         for key, text in wanted.items():
@@ -222,8 +224,8 @@ def connect(given: argparse.Namespace) -> "RunningSettings":
     launched = {}
     with contextlib.suppress(OSError, ValueError):
         launched = json.loads((cell.run / "run.json").read_text())["scenario"]
-    there = (ATTENUATOR,) * (cell.run / "attenuator.control").exists()
-    return RunningSettings(cell.name, cell.endpoint, None, launched, (*PROCESSES, *there))
+    attenuator = (ATTENUATOR,) * (cell.run / "attenuator.control").exists()
+    return RunningSettings(cell.name, cell.endpoint, None, launched, (*PROCESSES, *attenuator))
 
 
 def parser(command: str, usage: str) -> Parser:
@@ -272,7 +274,7 @@ def chosen_name(given: argparse.Namespace) -> argparse.Namespace:
             )
         return given
     if not given.remote:
-        system.require_root()  # nobody else sees whether a cell is up
+        system.require_root()  # only root can see whether a cell is up
     if given.name is None:
         up = [] if given.remote else cells.up()
         given.name = "demo" if "demo" in up or len(up) != 1 else up[0]

@@ -10,7 +10,7 @@ WHY = {
     "silent": " (the host was silent for longer than attenuator.silence_ms)",
     "armed": " (nothing has started it: attenuator.start)",
 }
-ANSWERS_S = 0.5  # its status is read 50 times a second while it plays, else five times
+ANSWERS_S = 0.5  # seconds; the status is read 50 times a second while it plays, else five times
 
 
 def report_of(status: AttenuatorStatus | None) -> dict[str, Any]:

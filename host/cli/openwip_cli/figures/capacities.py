@@ -9,7 +9,7 @@ from ..air import CRC_BITS, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 from ..shapes import Capacity, Change, Link, MacStatus
 from .live_changes import ABOUT_THE_LINK
 
-MTU = 1500
+MTU = 1500  # bytes of a full IP packet
 USUAL_MSS = 1448  # TCP payload of a packet with timestamps
 
 
@@ -64,7 +64,7 @@ def capacity(
 
 
 def crc_bits(profile: str | None) -> int:
-    """A frame's. In `wipemu` error detection is ideal."""
+    """Bits of a frame's CRC: 0 in profile `wipemu`, whose error detection is ideal."""
     return 0 if profile == "wipemu" else CRC_BITS
 
 
@@ -134,8 +134,9 @@ def capacity_of(scenario: Any, link: Link, mss: int, base: MacStatus) -> Capacit
 
 
 def bearer_capacity(rate_bps: float, mss: int, users: int) -> Capacity:
-    """The same of a UMTS bearer, whose rate is that of packets and the octet or two that end each;
-    0 `users`: of one alone."""
+    """The capacity of a UMTS bearer, as capacity(). Its rate is that of packets, each with the
+    octet or two that mark its end. `users`: how many bearers the rate is the sum of; 0: it is the
+    rate of one."""
     return {
         "payload_bps": rate_bps,
         "profile_bps": rate_bps,
@@ -150,7 +151,7 @@ def bearer_capacity(rate_bps: float, mss: int, users: int) -> Capacity:
 
 
 def line_capacity(rate_bps: float, mss: int, what: str) -> Capacity:
-    """The same of a link whose rate is told: the mean rate; `what` it is the rate of."""
+    """The same of a link that publishes its mean rate. `what`: words for what has this rate."""
     return {
         "payload_bps": rate_bps,
         "profile_bps": rate_bps,

@@ -23,7 +23,7 @@ from .attenuator import ANSWERS_S, WHY
 from .conservation import Sums
 from .facts import Facts, Heard, Lock, Overflows, Waiting
 
-FACTOR_TOLERANCE = 0.005  # of the real-time factor
+FACTOR_TOLERANCE = 0.005  # tolerance of the real-time factor
 # This share of the slots, and of an emulator's packets but for one, may be released later than the
 # pacing limit.
 BEHIND_SHARE = 0.01
@@ -32,7 +32,7 @@ LATEST_MS = 20.0
 # This share of the samples of a channel made before a transmitter may be clipped; a terminal says
 # so of its own receiver from there on.
 CLIPPED_SHARE = 1e-4
-LATE_SHARE = 1e-3  # of the slots, on a clock that runs freely
+LATE_SHARE = 1e-3  # share of the slots that may be late on a clock that does not wait
 # An application may be ready and without a core for this share of the time (docs/reference/demo.md).
 WAITING_LIMIT = 0.5
 REMEDY = (
@@ -77,7 +77,7 @@ class Wrong:
 
 class Check(NamedTuple):
     name: Name
-    needs: tuple[str, ...]  # of Facts
+    needs: tuple[str, ...]  # fields of Facts
     wrong: Callable[[Facts], Iterable[Wrong]]
 
     def applies(self, facts: Facts) -> bool:
@@ -206,7 +206,7 @@ CHECKS.append(Check(Name.THROTTLING, ("core",), throttling))
 def fader(of: Fader) -> Iterator[Wrong]:
     """The fader's radios lost something, or its channel differed from the configured one in its own
     measurement at the start (channels/fader/sounding.h) or in that of the stations. The least lead
-    is no criterion: it is by the computer's clock, and a medium that stood still with the fader
+    is no criterion: it is by the computer's clock, and a medium that stalled with the fader
     takes the piece all the same. A piece that no transmitter took in time is late or an
     underflow."""
     if of["lost_samples"] + of["overflows"]:
@@ -267,26 +267,26 @@ def transmitter(found: ThroughRadios) -> Iterator[Wrong]:
 
 
 @check(Name.PACING, "pacing")
-def pacing(of: Realtime) -> Iterator[Wrong]:
-    if abs(of["factor"] - 1) > FACTOR_TOLERANCE:
+def pacing(realtime: Realtime) -> Iterator[Wrong]:
+    if abs(realtime["factor"] - 1) > FACTOR_TOLERANCE:
         yield Wrong(
             "pacing: real-time factor {factor:.4f}, valid: {least:g}..{most:g}",
-            factor=of["factor"],
+            factor=realtime["factor"],
             least=1 - FACTOR_TOLERANCE,
             most=1 + FACTOR_TOLERANCE,
         )
-    for what, behind, there, allowed in (
-        ("slots", of["slots_behind"], of["slots"], 0),
-        ("packets", of["released_behind"], of["released"], 1),
+    for what, late, total, allowed in (
+        ("slots", realtime["slots_behind"], realtime["slots"], 0),
+        ("packets", realtime["released_behind"], realtime["released"], 1),
     ):
-        if behind > max(allowed, BEHIND_SHARE * there):
+        if late > max(allowed, BEHIND_SHARE * total):
             yield Wrong(
                 "pacing: {behind} of {there} {what} were released more than {limit_ms:g} ms late"
                 " (limit {share:.0%})",
-                behind=behind,
-                there=there,
+                behind=late,
+                there=total,
                 what=what,
-                limit_ms=of["pacing_limit_us"] / 1000,
+                limit_ms=realtime["pacing_limit_us"] / 1000,
                 share=BEHIND_SHARE,
             )
 
@@ -302,11 +302,11 @@ def pacing_of_a_line(latest_ms: float) -> Iterator[Wrong]:
 
 
 @check(Name.LATE_SLOTS, "slots")
-def late_slots(of: Realtime) -> Iterator[Wrong]:
+def late_slots(realtime: Realtime) -> Iterator[Wrong]:
     """A clock that waits leaves no slot behind; one that runs freely may, but so few that nothing
     measured is theirs."""
-    late, slots = of["late_slots"], of["slots"]
-    allowed = LATE_SHARE * slots if of["clock"] == "realtime" else 0
+    late, slots = realtime["late_slots"], realtime["slots"]
+    allowed = LATE_SHARE * slots if realtime["clock"] == "realtime" else 0
     if late > allowed:
         yield Wrong(
             "late: {late} slots"
@@ -315,16 +315,16 @@ def late_slots(of: Realtime) -> Iterator[Wrong]:
             late=late,
             slots=slots,
             share=LATE_SHARE,
-            why=timing.missed_words(of["missed"]),
-            stalled=stalls.words(of.get("standstills")),
+            why=timing.missed_words(realtime["missed"]),
+            stalled=stalls.words(realtime.get("standstills")),
         )
 
 
 @check(Name.CLIPPING, "clipped")
-def clipping(of: Clipped | Fader | Realtime) -> Iterator[Wrong]:
-    """Fading that a fader's or a station's transmitter has no room for is another channel. `of`:
+def clipping(interval: Clipped | Fader | Realtime) -> Iterator[Wrong]:
+    """Fading that a fader's or a station's transmitter has no room for is another channel. `interval`:
     fading.faded(), or the measured interval."""
-    clipped, samples = of["clipped"], of["slots"] * SLOT_SAMPLES
+    clipped, samples = interval["clipped"], interval["slots"] * SLOT_SAMPLES
     if clipped > CLIPPED_SHARE * samples:
         yield Wrong(
             "clipping: {clipped} of {samples} samples of the faded signal were beyond full scale"
@@ -351,12 +351,12 @@ def lock(of: Lock) -> Iterator[Wrong]:
 
 
 @check(Name.OVERFLOWS, "overflows")
-def overflows(of: Overflows) -> Iterator[Wrong]:
-    if of.times:
+def overflows(radio: Overflows) -> Iterator[Wrong]:
+    if radio.times:
         yield Wrong(
             "late: the radio's samples overflowed {times} times{stalled}",
-            times=of.times,
-            stalled=stalls.words(of.stalls),
+            times=radio.times,
+            stalled=stalls.words(radio.stalls),
         )
 
 
@@ -401,22 +401,22 @@ def sums(of: Sums) -> Iterator[Wrong]:
 
 
 @check(Name.TELEMETRY, "heard")
-def telemetry(of: Heard) -> Iterator[Wrong]:
+def telemetry(messages: Heard) -> Iterator[Wrong]:
     for counts, sentence in (
-        (of.lost, "telemetry: {count} messages of {publisher} lost"),
-        (of.malformed, "telemetry: {count} messages of {publisher} do not parse"),
+        (messages.lost, "telemetry: {count} messages of {publisher} lost"),
+        (messages.malformed, "telemetry: {count} messages of {publisher} do not parse"),
     ):
         for publisher, count in counts.items():
             if count:
                 yield Wrong(sentence, publisher=publisher, count=count)
-    for publisher, count in of.received.items():
+    for publisher, count in messages.received.items():
         if not count:
             yield Wrong("telemetry: nothing came from {publisher}", publisher=publisher)
-    if of.failure:
-        yield Wrong("telemetry: not watched to the end: {failure}", failure=of.failure)
-    for words in of.gone:
+    if messages.failure:
+        yield Wrong("telemetry: not watched to the end: {failure}", failure=messages.failure)
+    for words in messages.gone:
         yield Wrong("{words}", words=words)
-    for what in of.silent:
+    for what in messages.silent:
         yield Wrong("control: {what} does not answer", what=what)
 
 

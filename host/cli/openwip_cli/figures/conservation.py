@@ -50,12 +50,12 @@ class End:
                 "dropped": {r: c[i] for r, c in self.dropped.items()},
             }
 
-        of = part(0)
+        packets = part(0)
         return {
-            "in": of["in"],
-            "delivered": of["delivered"],
-            "queued": of["queued"],
-            "dropped": of["dropped"],
+            "in": packets["in"],
+            "delivered": packets["delivered"],
+            "queued": packets["queued"],
+            "dropped": packets["dropped"],
             "bytes": part(1),
         }
 
@@ -82,13 +82,13 @@ class Path:
         return self.sender.dropped.get(RETRANSMISSIONS_EXCEEDED, Count())
 
     def report(self) -> PathSums:
-        of = self.whole.report()
+        whole = self.whole.report()
         return {
-            "in": of["in"],
-            "delivered": of["delivered"],
-            "queued": of["queued"],
-            "dropped": of["dropped"],
-            "bytes": of["bytes"],
+            "in": whole["in"],
+            "delivered": whole["delivered"],
+            "queued": whole["queued"],
+            "dropped": whole["dropped"],
+            "bytes": whole["bytes"],
             "delivered_although_given_up": max(0, self.surplus.packets),
             "marked": self.sender.marked.packets + self.receiver.marked.packets,
             "sender": self.sender.report(),
@@ -113,7 +113,8 @@ class Equal(NamedTuple):
 
 @dataclasses.dataclass
 class Sums:
-    """The counts of a run, as far as it knows them. `across`: of a drained link, by direction."""
+    """The counts of a run, as far as it knows them. `across`: the counts of a link that was
+    drained, by direction."""
 
     equal: list[Equal]
     across: dict[str, Path] = dataclasses.field(default_factory=dict)

@@ -25,7 +25,7 @@ Realisations: TypeAlias = Mapping[Any, float]  # realisation -> value
 # Bootstrap where the skewness is more standard errors away from none than this.
 SKEW = 2.0
 LEAST_RESAMPLED = 10  # values; with fewer a resample says nothing of the tails
-RESAMPLES = 2000
+RESAMPLES = 2000  # bootstrap resamples of an interval, at least
 # A resample may have hardly any spread, or none: its t counts as if it had this part of that of all.
 LEAST_SPREAD = 0.05
 
@@ -33,9 +33,9 @@ _confidence = contextvars.ContextVar("confidence", default=CONFIDENCE)
 
 
 @contextlib.contextmanager
-def confidence(of: float) -> Iterator[None]:
+def confidence(level: float) -> Iterator[None]:
     """Within the block, all intervals have this confidence instead of CONFIDENCE."""
-    before = _confidence.set(of)
+    before = _confidence.set(level)
     try:
         yield
     finally:
@@ -56,7 +56,8 @@ def _student_t(degrees: int, confidence: float) -> float:
 
 @functools.lru_cache(maxsize=8)
 def _resamples(n: int, times: int) -> Any:
-    """Which of n values each resample has; the same ones every time."""
+    """The indices of the n values that each resample consists of: (times, n). Every call has the
+    same ones."""
     import numpy as np
 
     return np.random.default_rng(1).integers(0, n, (times, n))
@@ -95,7 +96,7 @@ class Estimate:
     # how far the interval reaches, to the side where that is more; nan when one value says nothing
     half: float
     n: int
-    # of an interval whose halves differ: how far below and above the mean it reaches
+    # If the halves of the interval differ: how far it reaches below and above the mean.
     halves: tuple[float, float] | None = None
 
     @property
@@ -145,10 +146,10 @@ def estimate(of: Iterable[float]) -> Estimate:
 
 
 def _common(a: Realisations, b: Realisations) -> tuple[list[float], list[float]]:
-    there = sorted(set(a) & set(b))
-    if not there:
+    in_both = sorted(set(a) & set(b))
+    if not in_both:
         raise LookupError("the two points have no realisation in common")
-    return [float(a[r]) for r in there], [float(b[r]) for r in there]
+    return [float(a[r]) for r in in_both], [float(b[r]) for r in in_both]
 
 
 def difference(a: Realisations, b: Realisations) -> Estimate:

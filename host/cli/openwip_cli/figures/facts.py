@@ -32,7 +32,7 @@ class Lock(NamedTuple):
 class Core(NamedTuple):
     """The core of the slot path. None: not known, or there is no limit."""
 
-    stalls: Stalls | None = None  # of machine.slot_path.StallMonitor
+    stalls: Stalls | None = None  # report of machine.slot_path.StallMonitor
     share: Share | None = None  # machine.slot_path.realtime_share()
 
 
@@ -66,27 +66,27 @@ class Facts:
     """None: there is no such thing in this run, or it is not known there."""
 
     replayed: str | None = None  # file of recorded samples
-    begun: bool | None = None  # of a verdict so far: is anything measured yet?
-    noted: Sequence[str] | None = None  # processes that stood still, interfaces that were down
+    begun: bool | None = None  # for a verdict so far: whether anything has been measured yet
+    noted: Sequence[str] | None = None  # processes that stalled, interfaces that were down
     core: Core | None = None
     fader: Fader | None = None  # fading.fader_of() a medium whose channel a fader has
     transmitter: ThroughRadios | None = None  # fading.transmitter_of()
-    pacing: Realtime | None = None  # of a medium that goes by a clock
+    pacing: Realtime | None = None  # of a medium whose clock is the wall clock
     latest_ms: float | None = None  # packet of a line that has no slots
-    slots: Realtime | None = None  # that missed their time
+    slots: Realtime | None = None  # slots that missed their time
     clipped: Clipped | Fader | Realtime | None = None
     lock: Lock | None = None
     overflows: Overflows | None = None
     sums: conservation.Sums | None = None
     heard: Heard | None = None
-    returns: int | None = None  # of the other station, how often it came again; -1: it never came
+    returns: int | None = None  # how often the other station came again; -1: it never came
     waiting: Waiting | None = None
-    failed: Sequence[str] | None = None  # of the traffic
-    # of a clock that does not wait: of slot_path.PageFaults
+    failed: Sequence[str] | None = None  # traffic programs that failed, in words
+    # For a clock that does not wait: the report of slot_path.PageFaults.
     page_faults: Mapping[str, Mapping[str, int]] | None = None
     attenuator: dict[str, Any] | None = None  # attenuator.report_of()
-    wired: "Facts | None" = None  # of a wired network before the link
-    split: dict[str, Any] | None = None  # of a proxy that splits connections, as in the report
+    wired: "Facts | None" = None  # the facts of a wired network before the link
+    split: dict[str, Any] | None = None  # the report of a proxy that splits connections
 
 
 class Statuses:
@@ -125,7 +125,7 @@ def of_cell(air_before: AirStatus, now: Statuses, sums: conservation.Sums, **mor
         pacing=realtime,
         slots=realtime,
         clipped=realtime,
-        # the emulator has no receiver, and no mode
+        # The emulator has no receiver, so its status has no mode.
         lock=lock_of(now) if radio.mode else None,
         fader=fading.fader_of(now.air, radio),
         transmitter=fading.transmitter_of(now.air, radio),

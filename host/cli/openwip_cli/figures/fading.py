@@ -9,8 +9,9 @@ from . import through_radios
 def fader_of(
     air: AirStatus, terminal: RadioState | None, before: AirStatus | None = None
 ) -> Fader | None:
-    """The report's part about the fader; None: there is none. `terminal`: of its radio, None where it
-    is not known; `before`: of a fader that was there before the run."""
+    """The section of a report on the fader; None: there is none. `terminal`: status of the
+    terminal's radio, None if it is not known; `before`: an earlier status of the fader, if it was
+    running before this run."""
     if not air.delay_samples:
         return None
     lost = air.lost_samples - (before.lost_samples if before else 0)

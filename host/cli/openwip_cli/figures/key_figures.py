@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 from ..text import of_yaml
 
 FILE = pathlib.Path(__file__).resolve().parents[4] / "mac/schema/key_figures.yaml"
-INDEX = "index"  # in `each`: the place in the list
+INDEX = "index"  # in `each`: the index in the list
 GROWN = "grown"
 # The message in a Telemetry, where it has another name than its topic.
 FIELDS = {"status": "mac"}
@@ -37,7 +37,7 @@ class Scale:
         return value * self.factor
 
     def number(self, value: float) -> str:
-        # without a sign before what is rounded to zero
+        # a value that is rounded to zero gets no sign
         return f"{round(value * self.factor, self.digits) + 0.0:.{self.digits}f}"
 
     def text(self, number: str) -> str:
@@ -58,7 +58,8 @@ class Figure:
     small: Scale | None  # below 1 of the unit
     row: str
     views: tuple[str, ...]
-    beside: tuple[str, ...] | None  # at the head of a page; None: it is not there
+    # notes for the head of a record's page; None: the figure is not shown there
+    beside: tuple[str, ...] | None
     metric: str
     divisor: float
     kind: str
@@ -109,8 +110,8 @@ def is_there(message: "Message", path: str) -> bool:
 def reach(
     message: Any, path: list[str], each: Mapping[str, str], labels: dict[str, str] | None = None
 ) -> Iterator[tuple[dict[str, str], Any]]:
-    """(labels, value) of what the path leads to. An optional field that is absent is none; an
-    absent message is one of zeros."""
+    """(labels, value) of each field that the path leads to. An optional field that is absent has no
+    entry; an absent message counts as one whose fields are 0."""
     step, rest = path[0], path[1:]
     labels = labels or {}
     if step.endswith("[#]"):
@@ -132,8 +133,8 @@ def reach(
 
 
 def is_known(message: Any, field: str) -> bool:
-    of: Any = message.DESCRIPTOR.fields_by_name[field].containing_oneof
-    return of is None or bool(message.HasField(field))
+    choice: Any = message.DESCRIPTOR.fields_by_name[field].containing_oneof
+    return choice is None or bool(message.HasField(field))
 
 
 def figure_of(name: str, columns: dict[str, Any]) -> Figure:
@@ -194,9 +195,10 @@ def listed(values: Mapping[str, float]) -> str:
 def of_radio(radio: Any) -> dict[str, float]:
     """Key figures of a receiver's State, or of what a report has of one."""
     fields = {"snr": "mean_snr_db", "evm": "evm_percent", "cfo": "cfo_hz"}
-    there = isinstance(radio, Mapping)
+    is_mapping = isinstance(radio, Mapping)
     return {
-        name: radio[field] if there else getattr(radio, field) for name, field in fields.items()
+        name: radio[field] if is_mapping else getattr(radio, field)
+        for name, field in fields.items()
     }
 
 

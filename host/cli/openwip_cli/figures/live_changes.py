@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings that were changed by commands during a run."""
+"""Settings that commands changed during a run."""
 
 from collections.abc import Sequence
 

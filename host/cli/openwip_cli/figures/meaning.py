@@ -19,7 +19,8 @@ DELAY_PARTS = ("queue", "scheduling", "air", "retransmission", "reordering")
 
 @functools.lru_cache(maxsize=64)
 def link_settings(effective_yaml: str) -> dict[str, Any]:
-    """`link` of the effective configuration that a base station says; {} when it is none."""
+    """The section `link` of the effective configuration that a base station reports; {}: the text
+    has none."""
     try:
         found = of_yaml(effective_yaml)
     except ValueError:

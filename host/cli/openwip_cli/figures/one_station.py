@@ -29,7 +29,7 @@ from . import (
 )
 from .facts import Core, Facts, Lock, Overflows
 
-# of a radio: slots, by reason
+# The fields of a radio's status that count missed slots, by reason.
 MISSED = ("late_slots", "underflows", "late_plans", "slots_left_out")
 CLIPS = "the radio clips, which is noise in every bin: less --receive-gain, or --gain-control on"
 
@@ -46,8 +46,9 @@ def facts_of(
     faded: Clipped | None = None,
     **more: Any,
 ) -> Facts:
-    """`until`: when the other station left for good, else as `now`: from `first` to then slots and
-    lock are evaluated. `returns`: how often it came again; -1: never. `fader`: fader_of().
+    """What is known of this station, from three of its statuses. Slots and lock are evaluated from
+    `first` to `until`, which is the status when the other station left for good, or else `now`.
+    `returns`: how often the other station came back; -1: it never came. `fader`: from fader_of().
     `stalled`: of machine.slot_path.StallMonitor. `faded`: fading.faded() of a base station that
     makes the channel."""
     if role == "base":
@@ -84,8 +85,9 @@ def slots_of(slots: int, radio: RadioState, stalled: Stalls | None) -> Realtime:
 def fader_of(
     role: str, first: MacStatus, now: MacStatus, air_before: AirStatus | None, air: AirStatus | None
 ) -> Fader | None:
-    """The part of a demo's report that this station knows: only the terminal knows what comes out.
-    `air`: status of a fader that can be reached."""
+    """The section on the fader, as a demo reports it, as far as this station knows it: only a
+    terminal receives what comes out of the fader. `air`: status of the fader; None: its control
+    cannot be reached."""
     if air is None:
         return None
     found = fading.fader_of(air, now.radio if role == "terminal" else None, air_before)
@@ -102,7 +104,7 @@ def fader_of(
 
 
 def heard(now: MacStatus) -> list[dict[str, Any]]:
-    """The lines of a terminal, as `./openwip fader compare` takes them."""
+    """The bursts that a terminal received, in the form that `./openwip fader compare` reads."""
     return [
         {"centre": b.centre, "noise": b.noise, "response": list(b.response)}
         for b in now.radio.bursts
@@ -123,6 +125,7 @@ def clips(clipped: int, samples: int) -> bool:
 
 
 def result(role: str, first: MacStatus, now: MacStatus) -> dict[str, Any]:
+    """The report of this station (--json), from its first and its last status."""
     directions = {
         name: conservation.End(d).report()
         for name, d in (("downlink", now.downlink), ("uplink", now.uplink))
@@ -157,6 +160,7 @@ def result(role: str, first: MacStatus, now: MacStatus) -> dict[str, Any]:
 
 
 def screen(r: dict[str, Any]) -> str:
+    """The lines that are printed of the report `r`."""
     v = r["verdict"]
     lines = [
         (

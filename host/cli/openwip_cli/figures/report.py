@@ -91,7 +91,7 @@ def injection_words(d: dict[str, Any]) -> str:
 
 
 def mobility_lines(m: dict[str, Any]) -> list[str]:
-    """`m`: of emulate.mobility_report()."""
+    """The lines about networks. `m`: from emulate.mobility_report()."""
     rate = m["mean_rate_bps"]
     last = [
         f"    at {h['began_s']:.3f} s from {h['from']} to {h['to']}, for"
@@ -107,7 +107,7 @@ def mobility_lines(m: dict[str, Any]) -> list[str]:
 
 
 def recorded_lines(ways: dict[str, Any]) -> list[str]:
-    """`ways`: of emulate.recorded_report()."""
+    """The lines about a recorded network. `ways`: from emulate.recorded_report()."""
     rates = {
         name: rate(way["mean_rate_bps"]) if way["mean_rate_bps"] else "no limit"
         for name, way in ways.items()
@@ -357,21 +357,21 @@ def fader_lines(fader: Fader | None) -> list[str]:
         for s in fader["soundings"]
     )
     gone = fader["late"] + fader["underflows"]
-    behind = (
+    late_words = (
         " (the software USRPs waited with it: nothing was lost)"
         if fader["least_lead_us"] < 0 and not gone
         else ""
     )
     return [
         f"  fader        {fader['delay_samples']} samples ({fader['delay_us'] / 1000:.2f} ms)"
-        f" later, {fader['least_lead_us'] / 1000:.2f} ms of it left at worst{behind};"
+        f" later, {fader['least_lead_us'] / 1000:.2f} ms of it left at worst{late_words};"
         f" {fader['lost_samples']} samples lost, {gone} times too late, {fader['clipped']} clipped;"
         f" sounded: {sounded}; through the radios {through_words(fader['through_radios'])}"
     ]
 
 
 def through_words(t: ThroughRadios | None) -> str:
-    """The lines of through_radios.compare(); None: at a base station."""
+    """The words for a result of through_radios.compare(); None: this is a base station."""
     if t is None:
         return "as the terminal's report says"
     return (

@@ -44,28 +44,30 @@ def last_block_delay(p: float, blocks: int, ret: float) -> float:
     lost, the next report shows it; but of blocks that were asked for together only the first is
     sent in time for it. Retransmissions go first, so the blocks take longer by as many as there are
     meanwhile, on average."""
-    again = sum(p**n for i in range(blocks) for n in range(1, math.ceil((blocks - i) / ret)))
-    length = blocks + again
+    resent_blocks = sum(
+        p**n for i in range(blocks) for n in range(1, math.ceil((blocks - i) / ret))
+    )
+    length = blocks + resent_blocks
     each = length / blocks
     total = (1 - p) ** blocks * blocks
     for j in range(blocks):
         # The blocks after it: by which report each is asked for, and how probable it is that none
         # is asked for before it.
-        behind = []
+        reports_and_shares = []
         for i in range(j + 1, blocks):
             report = math.ceil((i - j) * each / ret - 1e-9)
             before = i - j - 1 - (report - 1) * ret / each
-            behind.append((report, (1 - p) ** max(0.0, before)))
+            reports_and_shares.append((report, (1 - p) ** max(0.0, before)))
         mean, t = length, length
         while True:
             reports = math.floor((t - (j + 1) * each) / ret + 1e-9)
-            there = 1 - p**reports if reports > 0 else 0.0
-            for report, alone in behind:
+            arrived = 1 - p**reports if reports > 0 else 0.0
+            for report, alone in reports_and_shares:
                 n = max(0, reports - report)
-                there *= 1 - p * (alone * p**n + (1 - alone) * p ** math.ceil(n / 2))
-            if there > 1 - 1e-9:
+                arrived *= 1 - p * (alone * p**n + (1 - alone) * p ** math.ceil(n / 2))
+            if arrived > 1 - 1e-9:
                 break
-            mean += 1 - there
+            mean += 1 - arrived
             t += 1
         total += (1 - p) ** j * p * mean
     return total

@@ -5,7 +5,7 @@ unless changed); a slot path that needs more stalls for the rest of it."""
 
 from ..shapes import HeldBack, Stalls
 
-NEAR = 0.95  # of that share, over a whole test: making up for any stall takes what is left
+NEAR = 0.95  # share of the allowance, over a whole test, from which on any stall uses up the rest
 
 
 def words(found: Stalls | None) -> str:

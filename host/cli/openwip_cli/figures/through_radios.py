@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from ..shapes import Burst, CommandedBurst, ThroughRadios
 
 TERMINAL = "terminal"  # node of a cell's fader that the terminal is cabled to
-VALUES = 32  # of a response, 150 kHz apart (channels/fader/known_burst.h)
+VALUES = 32  # points of a frequency response, 150 kHz apart (channels/fader/known_burst.h)
 LIMIT_DB = -25.0
-EXPECTED_DB = 3.0  # of SNR: from there on a burst is heard
-LEAST_SHARE = 0.5  # of those expected
-APART = 256  # samples: as close are two the same burst
-START = 600_000  # samples: longer than the bursts of one start of a base station
-# of the phase over 150 kHz, rad: what is left of the delay is within 2.4 samples
+EXPECTED_DB = 3.0  # SNR from which on a burst is expected to be received
+LEAST_SHARE = 0.5  # share of the expected bursts that have to be received
+APART = 256  # samples; bursts that are closer are the same burst
+START = 600_000  # samples; longer than all bursts that a base station sends when it starts
+# Phase steps over 150 kHz in rad that are tried: the residual delay is within 2.4 samples.
 TURNS = [k / 200 for k in range(-60, 61)]
 
 
@@ -30,8 +30,8 @@ def complex_of(burst: Burst) -> list[complex]:
 def matched(
     commanded: Sequence[CommandedBurst], heard: Sequence[Burst]
 ) -> list[tuple[CommandedBurst, Burst]]:
-    """Each distance between two bursts is there once: the shift of the clocks at which most meet is
-    theirs."""
+    """The pairs of commanded and received bursts. All distances between two bursts differ, so the
+    clock offset at which most bursts coincide is the right one."""
 
     def at(shift: int) -> list[tuple[CommandedBurst, Burst]]:
         return [

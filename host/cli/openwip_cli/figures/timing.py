@@ -6,15 +6,16 @@ from ..shapes import AirStatus, Missed, RadioState, Realtime
 
 
 def missed(air: AirStatus, transmitter: RadioState) -> Missed:
-    """Slots that missed their time, by reason (mac/schema/receiver.proto); `late` as the medium
-    counts it where that is more; what it counts at a fader's radios is the fader's."""
+    """Slots that missed their time, by reason (mac/schema/receiver.proto). Medium and transmitter
+    both count late slots and underflows, and the larger count is taken; what the medium counts at
+    the radios of a fader is not a station's."""
 
-    def of(name: str) -> int:
+    def stations_share(name: str) -> int:
         return int(getattr(air, name) - getattr(air.fader_radios, name))
 
     return {
-        "late": max(of("late"), transmitter.late_slots),
-        "underflows": max(of("underflows"), transmitter.underflows),
+        "late": max(stations_share("late"), transmitter.late_slots),
+        "underflows": max(stations_share("underflows"), transmitter.underflows),
         "late_plans": transmitter.late_plans,
         "left_out": transmitter.slots_left_out,
     }

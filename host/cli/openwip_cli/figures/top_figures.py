@@ -18,10 +18,10 @@ PUBLISHERS = {
     "tcp": "observer",
     "verdict": "keeper",
 }
-WINDOW_S = 1.0  # of rates and histograms
-STALE_S = 3.0  # without a message: not shown as if it were now
+WINDOW_S = 1.0  # interval over which rates and histograms are computed
+STALE_S = 3.0  # a message that is older is not shown as if it were current
 KEPT_STATUSES = 700  # ten a second, for the longest window (--interval 60)
-MOST_TERMINALS = 25
+MOST_TERMINALS = 25  # one for each bin
 
 
 class Terminal(NamedTuple):
@@ -30,7 +30,7 @@ class Terminal(NamedTuple):
     snr_db: float | None = None
     nmse: float | None = None
     locked: bool = True
-    link: Link | None = None  # of the last second
+    link: Link | None = None  # metrics of the last second
     bins: int | None = None  # granted in the latest slot seen
     queued: int | None = None  # packets at the base station
     arrived: int | None = None  # packets, since the start
@@ -79,9 +79,8 @@ class Figures:
         return t.mac if t else None
 
     def link(self, user: int | None = None) -> Link | None:
-        """The metrics of the last second (to the nearest status), as in the report; None while there
-        are not two statuses.
-        `user`: one of several terminals."""
+        """The metrics of the last second (to the nearest status), computed as in the report; None:
+        there are fewer than two statuses. `user`: a single terminal; None: the whole cell."""
         kept = self.statuses["base"]
         if len(kept) < 2:
             return None
@@ -123,16 +122,20 @@ class Figures:
 
         def one(u: int) -> "Terminal":
             at_base = base.users[u] if base and u < len(base.users) else None
-            there = terminal.users[u] if terminal and u < len(terminal.users) else None
-            receiver_state = there.radio if there and there.radio.HasField("mean_snr_db") else None
+            user_status = terminal.users[u] if terminal and u < len(terminal.users) else None
+            receiver_state = (
+                user_status.radio
+                if user_status and user_status.radio.HasField("mean_snr_db")
+                else None
+            )
             return Terminal(
                 snr_db=receiver_state.mean_snr_db if receiver_state else None,
                 nmse=receiver_state.prediction_nmse if receiver_state else None,
-                locked=there.radio.locked if there else True,
+                locked=user_status.radio.locked if user_status else True,
                 link=self.link(u) if at_base else None,
                 bins=grants.count(u) if grants else None,
                 queued=at_base.downlink.queued.packets if at_base else None,
-                arrived=there.downlink.delivered.packets if there else None,
+                arrived=user_status.downlink.delivered.packets if user_status else None,
             )
 
         return [one(u) for u in range(n)] if n > 1 else []

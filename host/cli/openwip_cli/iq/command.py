@@ -22,7 +22,7 @@ from . import foreign, imports, metadata, recordings
 from . import replay as replays
 
 ANSWER_S = 5.0
-START_SLOTS = 300  # until a recording has its queue: 64 MB of memory
+START_SLOTS = 300  # slots until a recording has allocated its queue of 64 MB
 USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--duration S | --slots A..B] FILE
        ./openwip iq replay FILE [--json[=FILE]]
        ./openwip iq import [--sample-rate HZ] [--datatype TYPE] [--recording NAME] [--channel N] [--unchecked] FILE OUT
@@ -134,7 +134,7 @@ def record(arguments: list[str]) -> int:
     try:
         while not ask(cell, given.station, do="status")["complete"]:
             time.sleep(0.05)
-    except (KeyboardInterrupt, Terminated) as e:  # what was recorded until then is a recording
+    except (KeyboardInterrupt, Terminated) as e:  # an interrupted recording is kept
         interrupted = getattr(e, "code", INTERRUPTED)
     done = ask(cell, given.station, do="stop")
     recording = metadata.complete(base, facts)

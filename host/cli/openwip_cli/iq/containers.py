@@ -14,11 +14,11 @@ from ..errors import BadInput
 from ..machine import confined
 from ..machine.confined import printable
 
-HEAD = 4096  # bytes that are looked at
-LARGEST_META = 64 << 20
-LARGEST_HEADER = 1 << 20
-MOST_MEMBERS = 10_000
-MOST_NAMES = 5  # in a message
+HEAD = 4096  # bytes that are examined
+LARGEST_META = 64 << 20  # bytes of SigMF metadata in an archive
+LARGEST_HEADER = 1 << 20  # bytes of an extended header in a TAR file
+MOST_MEMBERS = 10_000  # files in an archive
+MOST_NAMES = 5  # names of recordings in a message
 META, DATA = ".sigmf-meta", ".sigmf-data"
 TAR = "a tar archive"
 HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -108,7 +108,7 @@ class Stored(NamedTuple):
 
     name: str
     meta: bytes
-    offset: int  # of the samples in the archive
+    offset: int  # byte in the archive at which the samples begin
     size: int
 
 
@@ -132,7 +132,7 @@ def stored(path: pathlib.Path | str, name: str | None) -> Stored:
                 for ending, found in ((META, metas), (DATA, datas)):
                     if member.name.endswith(ending):
                         found[member.name.removesuffix(ending)] = member
-        if name is not None and name not in metas:  # without the folder that it is in
+        if name is not None and name not in metas:  # the name may be given without its folder
             name = next((n for n in metas if n.rpartition("/")[2] == name), name)
         names = sorted(metas)
         if not names or name is None and len(names) > 1 or name is not None and name not in metas:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..machine.confined import printable
 
-MOST_INDEX = 2**63 - 1
+MOST_INDEX = 2**63 - 1  # largest sample index: SigMF's integers have 64 bits with a sign
 
 
 def _is_whole(value: Any) -> bool:

@@ -16,7 +16,7 @@ from ..machine.places import Places
 from ..text import of_yaml
 from . import metadata, recordings
 
-FACTS = ".facts"  # of a recording, from the program
+FACTS = ".facts"  # ending of the file in which wip_fader describes a recording
 SIDES = {"input": "received from", "output": "sent to"}
 
 
@@ -58,7 +58,7 @@ def complete(
     tree = of_yaml(pathlib.Path(config).read_text(encoding="utf-8"))
     name = f"{base}-{node}-{side}"
     facts = read_facts(pathlib.Path(name + FACTS), timeout_s)
-    of = recording.Recording(
+    side_recording = recording.Recording(
         None,
         {
             "role": "fader",
@@ -66,8 +66,11 @@ def complete(
             "frequency_hz": tree.get("fader", {}).get("frequency_hz", 1.8e9),
         },
     )
-    of.from_start, of.began = False, os.path.getmtime(name + FACTS) - facts["samples"] / SAMPLE_RATE
-    meta = of.metadata(facts)
+    side_recording.from_start, side_recording.began = (
+        False,
+        os.path.getmtime(name + FACTS) - facts["samples"] / SAMPLE_RATE,
+    )
+    meta = side_recording.metadata(facts)
     meta["global"] |= {
         "core:description": f"{SIDES[side]} {node} by the fader",
         "openwip:node": node,

@@ -42,7 +42,7 @@ DATATYPES: dict[str, tuple[str, float, float]] = {
     "cu8": ("u1", 2.0**7, 2.0**7),
 }
 PIECE = 1 << 20  # samples
-MOST_CHANNELS = 256
+MOST_CHANNELS = 256  # interleaved channels of a recording
 COLLECTION = ".sigmf-collection"
 # Time that a stretch is given behind the one before it, where nothing tells how much later it was.
 UNKNOWN_S = 1.0
@@ -53,7 +53,7 @@ class Asked(NamedTuple):
 
     rate: float | None = None
     datatype: str | None = None
-    recording: str | None = None  # of an archive or a collection
+    recording: str | None = None  # name of the recording in an archive or a collection
     channel: int = 1
     checked: bool = True  # core:sha512
 
@@ -61,8 +61,8 @@ class Asked(NamedTuple):
 class Stretch(NamedTuple):
     first: int  # sample in the file
     samples: int
-    time: int  # of the first sample, in samples
-    why: str  # what says that the time jumps before it
+    time: int  # sample time of the first sample
+    why: str  # the field by which the time jumps before this stretch
 
 
 def rates() -> tuple[float, float]:
@@ -155,7 +155,7 @@ class Foreign(Recording):
             except jsonschema.ValidationError as e:
                 self._wrong(f"openwip:receiver: {e.message[:200]}")
 
-    offset = 0  # of the samples in their file
+    offset = 0  # byte in the file at which the samples begin
     channels = channel = 1
 
     def _where(self) -> tuple[pathlib.Path, int]:
@@ -166,7 +166,7 @@ class Foreign(Recording):
                 self._wrong(f"core:dataset is {name!r}; valid: a file in the same folder")
             self.data_path = self.meta_path.with_name(name)
             check_is_file(self.data_path)
-            # what is around the samples is described; anything else is a container
+            # SigMF describes the bytes around the samples; any other such file is a container.
             if not (self.whole.get("core:trailing_bytes") or self._header_bytes()):
                 refuse_container(self.data_path)
         else:
@@ -251,7 +251,7 @@ class Archived(Foreign):
         super().__init__(path, asked)
 
     def _read_meta(self) -> dict[str, Any]:
-        self.meta_path = self.archive / printable(self.stored.name + META, 100)  # for messages
+        self.meta_path = self.archive / printable(self.stored.name + META, 100)  # used in messages
         try:
             return self._checked_meta(of_json(self.stored.meta.decode()))
         except ValueError:
@@ -300,7 +300,7 @@ def member(file: str, asked: Asked) -> str:
     base = str(path.with_name(chosen))
     wanted = named[chosen]
     if wanted and asked.checked:
-        with contextlib.suppress(OSError):  # the recording says what is missing
+        with contextlib.suppress(OSError):  # opening the recording reports what is missing
             found = hashlib.sha512(pathlib.Path(base + META).read_bytes()).hexdigest()
             if found != str(wanted).lower():
                 raise BadInput(
@@ -355,8 +355,9 @@ def opened(
     channel: int = 1,
     checked: bool = True,
 ) -> Bare | Foreign:
-    """`rate` and `datatype` are for samples of which nothing else says it. `name`: the recording of
-    an archive or a collection with several."""
+    """A recording of any known form. `rate` (samples per second) and `datatype` are used for
+    samples without metadata. `name`: the recording to take from an archive or a collection of
+    several."""
     asked = Asked(rate, datatype, name, channel, checked)
     archive = False
     with contextlib.suppress(OSError):
@@ -417,7 +418,7 @@ def stretches(source: Bare | Foreign) -> list[Stretch]:
     for capture in source.captures or [{}]:
         begin = capture.get("core:sample_start", 0)
         if not found:
-            # what is before the first capture is samples, too
+            # samples before the first capture count as well
             time = capture.get("core:global_index", begin + begin_time) - begin
             if time < 0:
                 raise BadInput(
@@ -465,7 +466,7 @@ def _jump(
             )
         took = (begin - before["core:sample_start"]) / source.rate
         late = now[0] - then[0] - took
-        # a double of seconds since 1970 is exact to less than a microsecond
+        # Seconds since 1970 in a double are exact to less than a microsecond.
         if abs(late) > then[1] + now[1] + 1e-6:
             if late > 0:
                 return (

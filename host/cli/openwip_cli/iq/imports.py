@@ -134,15 +134,15 @@ def make(source: Bare | Foreign, out: str) -> Recording:
         outputs.check("OUT", base + ending, source.data_path, source.data_path.with_suffix(META))
     folder, name = os.path.split(base)
     with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=folder) as private:
-        beside = os.path.join(private, name)
-        begins = write_samples(source, pathlib.Path(beside + DATA))
-        samples = os.path.getsize(beside + DATA) // BYTES_PER_SAMPLE
-        pathlib.Path(beside + META).write_text(
+        copy = os.path.join(private, name)
+        begins = write_samples(source, pathlib.Path(copy + DATA))
+        samples = os.path.getsize(copy + DATA) // BYTES_PER_SAMPLE
+        pathlib.Path(copy + META).write_text(
             json.dumps(written_meta(source, samples, begins)) + "\n"
         )
-        recording = Recording(beside)
+        recording = Recording(copy)
         replay.receive(recording, recording.slots_path)
-        metadata.complete(beside, {"openwip:reports": len(recording.reports())})
+        metadata.complete(copy, {"openwip:reports": len(recording.reports())})
         for ending in recordings.ENDINGS:
-            os.replace(beside + ending, base + ending)
+            os.replace(copy + ending, base + ending)
     return Recording(base)

@@ -19,16 +19,16 @@ from ..text import LONGEST_TABLE, of_file, of_json
 from . import core_fields
 
 DATA, META, SLOTS = ENDINGS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
-# of a station, as flowgraphs/apps/recording.py takes them
+# The files of a station's recording, in the order that flowgraphs/apps/recording.py takes them.
 WRITTEN = {"terminal": (DATA, META, SLOTS), "base": (DATA, META)}
 DATATYPE = "cf32_le"
 SIGMF_VERSION = "1.2.0"
-MARGIN = 1.1  # of the disk: the reports come on top
-BYTES_PER_SAMPLE = 8
+MARGIN = 1.1  # factor on the size of the samples, for the slot reports
+BYTES_PER_SAMPLE = 8  # complex64
 SLOTS_MAGIC = b"OWSLOTS1"
-LARGEST_REPORT = 1 << 20
-LARGEST_REPORTS = 2 << 30
-MOST_NAMES = 5  # of recordings in a message
+LARGEST_REPORT = 1 << 20  # bytes of one slot report
+LARGEST_REPORTS = 2 << 30  # bytes of the file with all of them
+MOST_NAMES = 5  # names of recordings in a message
 
 
 def base_of(path: pathlib.Path | str) -> str:
@@ -149,7 +149,8 @@ class Recording:
     def _check_length(self) -> None:
         try:
             check_is_file(self.data_path)
-            with open(self.data_path, "rb") as f:  # a user who may not read it gets the error now
+            # opened now, so that a user who may not read it gets the error now
+            with open(self.data_path, "rb") as f:
                 size = os.fstat(f.fileno()).st_size
         except OSError as e:
             self._wrong(

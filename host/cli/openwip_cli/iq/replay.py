@@ -49,7 +49,8 @@ def receive(recording: Recording, reports: pathlib.Path) -> None:
 def compare(
     recording: Recording, live_raw: Sequence[bytes], replayed_raw: Sequence[bytes]
 ) -> dict[str, Any]:
-    """A dict with what is the same and what is not; "same" is the answer."""
+    """What is the same in both series of reports and what is not; the entry "same" is the
+    verdict."""
     from openwip_schema import slot_link_pb2
 
     parse = slot_link_pb2.SlotReport.FromString
@@ -116,7 +117,7 @@ def check_reports(recording: Recording, raw: Sequence[bytes]) -> None:
 
 
 def last_slot(raw: Sequence[bytes]) -> int:
-    """The number in serialised reports; -1: there is none."""
+    """The slot number of the last of these serialised reports; -1: there are no reports."""
     from openwip_schema import slot_link_pb2
 
     return slot_link_pb2.SlotReport.FromString(raw[-1]).air if raw else -1
@@ -128,10 +129,10 @@ def count_slot(result: dict[str, Any], live: SlotReport, replayed: SlotReport) -
     result["grants_same"] += live.grant == replayed.grant
     if live.grant and replayed.grant and live.grant != replayed.grant:
         result["contradictions"] += 1
-    ours = {b.bin: b for b in replayed.bins}
+    own = {b.bin: b for b in replayed.bins}
     for b in live.bins:
         result["frames"] += 1
-        other = ours.get(b.bin)
+        other = own.get(b.bin)
         if other is None:
             continue
         result["outcomes_same"] += b.outcome == other.outcome

@@ -12,8 +12,8 @@ from gnuradio import gr
 from ..air import SAMPLE_RATE, SLOT_SAMPLES
 from .recordings import Recording
 
-Samples = list[numpy.ndarray]  # of each port
-BEHIND_S = 0.010  # as the medium's pacing limit
+Samples = list[numpy.ndarray]  # one array for each port
+BEHIND_S = 0.010  # the same as the medium's pacing limit
 
 
 class Pace:
@@ -30,7 +30,7 @@ class Pace:
         self.rate = SAMPLE_RATE * speed
         self.began: float | None = None
         self.slots = self.behind = 0
-        self.seconds = 0.0  # from the first sample to the last one
+        self.seconds = 0.0  # wall-clock time from the first sample to the last one
 
     def wait(self, samples: int) -> None:
         """Waits until that many samples are due."""
@@ -60,7 +60,7 @@ class Source(gr.sync_block):
             else numpy.zeros(0, numpy.complex64)
         )
         self.at, self.pace = 0, pace
-        # what work() raised: GNU Radio would log it and end as if the samples were over
+        # The exception that work() raised: GNU Radio would log it and end as if there were no more samples.
         self.failure = ""
         self.stretches = [
             (c["core:sample_start"], c["core:global_index"], c.get("openwip:later", 0))

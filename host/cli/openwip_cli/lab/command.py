@@ -19,7 +19,7 @@ from . import sheets
 from .questions import Choice, Number, Report, Reports, Run, Sheet
 
 CABLED, MEDIUM = "cabled", "medium"  # air.over
-FLAGS = {  # of ./openwip demo and emulate
+FLAGS = {  # setting -> option of ./openwip demo and emulate
     "air.over": "--air",
     "channel.model": "--channel",
     "channel.snr_db": "--snr",

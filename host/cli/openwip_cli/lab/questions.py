@@ -11,13 +11,13 @@ from ..records.run_record import RunRecord
 # The report of a run. One that was taken from a run record has under "recorded" the figures that the
 # sheet takes from the record itself (Sheet.recorded).
 Report = Mapping[str, Any]
-Reports = Mapping[str, Report]  # by the name of the run
+Reports = Mapping[str, Report]  # report by the name of the run
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
     name: str  # a, b, ...
-    says: str  # what it is
+    says: str  # description of the run
     settings: Mapping[str, Any]  # keys of a scenario, over the sheet's common ones
 
 
@@ -26,28 +26,28 @@ class Number:
     name: str
     asks: str
     right: Callable[[Reports], float]
-    tolerance: float  # of the right answer
-    least: float = 0.0  # the tolerance is at least that
+    tolerance: float  # share of the right answer
+    least: float = 0.0  # lower bound of the tolerance, in the unit of the answer
     hint: str = ""  # text for a wrong answer
 
 
 def ratio(
     name: str,
     asks: str,
-    of: Callable[[Report], float],
+    value_of: Callable[[Report], float],
     over: tuple[str, str],
     tolerance: float,
     least: float = 0.0,
     figure: str = "the goodput",
     where: str = "in the lines `TCP goodput`",
 ) -> Number:
-    """The same figure of two runs, that of the first over that of the second. The hint says which
-    figure that is, and where a student finds it."""
+    """A question for the ratio of the same figure of two runs, `over` = (run, reference). The hint
+    says which figure that is, and where a student finds it."""
     run, reference = over
     return Number(
         name,
         asks,
-        lambda runs: of(runs[run]) / of(runs[reference]),
+        lambda runs: value_of(runs[run]) / value_of(runs[reference]),
         tolerance,
         least,
         f"it is {figure} of run {run} over that of run {reference}, {where}",
@@ -74,10 +74,10 @@ class Sheet:
     common: Mapping[str, Any]
     runs: Sequence[Run]
     questions: Sequence[Question]
-    command: str = "demo"  # of the runs
+    command: str = "demo"  # command by which the runs are made
     # Figures of a run's record. With it a run leaves a record, without it a report.
     recorded: Callable[[RunRecord], Mapping[str, float]] | None = None
-    over_a_cable: bool = False  # the runs can be made in a cabled cell as well
+    over_a_cable: bool = False  # whether the runs can be made in a cabled cell as well
 
 
 def goodput(report: Report) -> float:

@@ -31,11 +31,11 @@ from ..errors import BadInput, signal_name
 from . import places, rights
 
 PATIENCE_S = 90.0
-# bytes that the child may take beyond what its libraries have taken before it looks at the file
+# The bytes that the child may take beyond those of its libraries.
 MEMORY = 768 << 20
-CPU_S = 60  # and a second more for each of these many bytes of the file
-BYTES_OF_A_SECOND = 1 << 20
-LONGEST_HEAD, LONGEST_ERROR = 4096, 300
+CPU_S = 60  # and one second more for each BYTES_OF_A_SECOND bytes of the file
+BYTES_OF_A_SECOND = 1 << 20  # see CPU_S
+LONGEST_HEAD, LONGEST_ERROR = 4096, 300  # bytes of an answer's head; characters of an error
 
 Request = Mapping[str, Any]
 Answer = tuple[dict[str, Any], bytes]  # (what describes the bytes, the bytes)
@@ -71,11 +71,11 @@ class Reader:
     def __init__(self, path: str, fd: int, command: str, valid: str) -> None:
         self.path, self.valid = path, valid
         self.size = os.fstat(fd).st_size
-        self._socket, theirs = socket.socketpair()
-        with theirs:
+        self._socket, child_end = socket.socketpair()
+        with child_end:
             self._process: Any = subprocess.Popen(
                 places.default().module(command, fd),
-                stdin=theirs.fileno(),
+                stdin=child_end.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=(fd,),

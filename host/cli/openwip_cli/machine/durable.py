@@ -17,7 +17,8 @@ def compact(value: object) -> str:
 
 
 def write(path: pathlib.Path, text: str, sync: bool = True) -> None:
-    """Raises OSError. `sync`: what it replaces is lost only when this is on the disk."""
+    """Writes a file in one piece. `sync`: the former file is replaced only once the new one is on
+    the disk. Raises OSError."""
     _write(path, text, sync, os.replace)
 
 
@@ -26,7 +27,7 @@ def write_new(path: pathlib.Path, text: str) -> bool:
     try:
         _write(path, text, True, _move)
     except FileExistsError as e:
-        if e.filename2 is None:  # the part: whatever stands at that name is somebody's
+        if e.filename2 is None:  # the temporary name is taken, perhaps by another user's file
             raise
         return False
     return True
@@ -47,7 +48,7 @@ def _write(
             part.unlink(missing_ok=True)
             raise
     if sync:
-        # some file systems have nothing to do for a folder, and say so
+        # Some file systems cannot synchronise a folder, and return an error.
         with contextlib.suppress(OSError):
             folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
@@ -57,12 +58,12 @@ def _write(
 
 
 def _move(part: pathlib.Path, path: pathlib.Path) -> None:
-    """Renames `part` to `path`, but replaces nothing: FileExistsError, which names both, if `path`
-    exists."""
+    """Renames `part` to `path` without ever replacing a file. Raises FileExistsError, which names
+    both, if `path` exists."""
     try:
         os.link(part, path)
     except OSError as e:
-        # of a file system without links
+        # a file system without hard links
         if e.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
             raise
         if os.path.lexists(path):

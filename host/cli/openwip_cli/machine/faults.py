@@ -16,7 +16,7 @@ def in_one_line(program: str, run: Callable[[], object]) -> int | None:
     on."""
     try:
         run()
-    except BrokenPipeError:  # the reader of its output has gone, and nobody would read a line
+    except BrokenPipeError:  # nobody reads the output any more, and nobody would read a line
         return FAULT
     except OSError as e:
         print(f"{program}: cannot go on: {describe_os_error(e)}", file=sys.stderr, flush=True)

@@ -11,8 +11,8 @@ import numpy
 
 from .confined import Wrong, printable
 
-LONGEST_NAME = 200
-DEFLATE_RATIO = 1032  # bytes that deflate can make of one byte
+LONGEST_NAME = 200  # characters
+DEFLATE_RATIO = 1032  # largest number of bytes that deflate expands one byte to (zlib manual)
 FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
 KINDS = {
     h5py.h5l.TYPE_SOFT: "a link to another name",

@@ -22,14 +22,15 @@ from typing import IO, Any, TextIO
 
 from ..errors import BadInput, NotWritten
 
-MOST_LINKS = 40
+MOST_LINKS = 40  # links that are followed, as Linux does
 _HELD = os.O_PATH | os.O_CLOEXEC
 _NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def _trusted() -> set[int]:
     """The users whose links are followed."""
-    found = {0, os.geteuid(), os.stat("/").st_uid}  # in a user namespace root has another number
+    # in a user namespace root has another number: the owner of "/"
+    found = {0, os.geteuid(), os.stat("/").st_uid}
     if os.geteuid() == 0 and (caller := os.environ.get("SUDO_UID", "")).isdecimal():
         found.add(int(caller))
     return found
@@ -204,7 +205,7 @@ def check(flag: str, path: pathlib.Path | str, *others: pathlib.Path | str | Non
                 return pathlib.Path(path).absolute() if place.is_written_as_it_is else place.path
     except (FileNotFoundError, NotADirectoryError):
         why = f"there is no directory {pathlib.Path(path).absolute().parent}"
-    # a name that is too long, a folder that is not ours to look into
+    # The name is too long, or the folder may not be entered.
     except (OSError, ValueError) as e:
         why = getattr(e, "strerror", None) or str(e)
     raise BadInput(
@@ -271,8 +272,8 @@ def _new_file(folder: int, name: str, mode: int, binary: bool) -> Iterator[IO[An
 
 @contextlib.contextmanager
 def replacing(path: pathlib.Path | str, binary: bool = False) -> Iterator[IO[Any]]:
-    """The file to write to, by the way that the head of this file says. A device, a pipe or a
-    standard stream is written as it is. Raises OSError."""
+    """The file to write to; it replaces `path` in the way that the head of this module describes. A
+    device, a pipe or a standard stream is written directly. Raises OSError."""
     with place_of(path) as place:
         if stream := place.stream:
             stream.flush()
@@ -302,7 +303,7 @@ class NewFiles:
 
     def __init__(self, paths: Iterable[pathlib.Path | str]) -> None:
         """Raises OSError."""
-        # of those that have no name yet: folder, partial name, name
+        # The files that do not have their names yet: folder, partial name, name.
         self.folders: list[tuple[int, str, str]] = []
         self.fds: list[int] = []
         try:

@@ -33,7 +33,7 @@ from . import procfs
 from .places import Places
 
 LOOK_S = 0.1
-ALIKE = 0.1  # of a core: loads that differ by less are the same
+ALIKE = 0.1  # share of a core by which loads have to differ to count as different
 PROBE = "host/runtime/wip_machine"
 
 
@@ -44,7 +44,7 @@ class Placement:
     why: str = ""
     # round trip: same_core, other_core
     wake_up_us: dict[str, float] = dataclasses.field(default_factory=dict)
-    # of what the slot path does not wait for; None: with the slot path
+    # cores of the process that the slot path does not wait for; None: those of the slot path
     apart: list[int] | None = None
 
     def report(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def siblings_of(core: int, sys: str = "/sys") -> set[int]:
     return found | {core}
 
 
-# of the fastest core, in the kernel's units; the kernel names none where all cores are alike
+# The capacity of the fastest core in the kernel's units; the kernel reports none where all cores are alike.
 FULL_CAPACITY = 1024
 
 
@@ -196,7 +196,8 @@ def choose(
 
 
 def measured(places: Places) -> dict[str, float]:
-    """Round trips of wake-ups, us, by where; {} when the probe is not there or fails."""
+    """Round trips of wake-ups in us, on the same core and across two; {} when the probe is missing
+    or fails."""
     try:
         done = subprocess.run(
             [places.path(PROBE)], capture_output=True, text=True, timeout=5, check=True
@@ -237,7 +238,7 @@ def of_several(index: int) -> "Placement":
 
 
 def find(wanted: "Placement | list[int] | str", places: Places, apart: bool = False) -> Placement:
-    """The placement of a cell that starts now. `wanted`: parse(), or of_several(). `apart`: of
+    """The placement of a cell that starts now. `wanted`: from parse() or of_several(). `apart`: see
     choose()."""
     if isinstance(wanted, Placement):
         return wanted

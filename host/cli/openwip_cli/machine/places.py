@@ -16,11 +16,11 @@ from typing import NamedTuple
 from ..errors import BadInput
 from . import outputs
 
-# of the build: User Mode Linux, made by host/virtual/build-kernel
+# A file of the build: User Mode Linux, made by host/virtual/build-kernel.
 KERNEL = "virtual-time/linux"
 
 COMPILED = "OPENWIP_COMPILED"  # folder of what Python compiles, in the many runs of a campaign
-# the caller's variables for other Pythons, which `exec` hands on
+# The caller's environment variables for other Pythons, which `exec` hands on.
 callers_python: dict[str, str] = {}
 
 
@@ -76,7 +76,7 @@ class Places(NamedTuple):
 def default() -> "Places":
     top = pathlib.Path(os.environ.get("OPENWIP_TOP", pathlib.Path(__file__).resolve().parents[4]))
     build = top / "build"
-    with contextlib.suppress(OSError):  # of an installation
+    with contextlib.suppress(OSError):  # only an installation has this file
         for line in (top / "installation").read_text().splitlines():
             if line.startswith("programs: "):
                 build = (top / line.removeprefix("programs: ")).resolve()
@@ -136,7 +136,7 @@ def version(top: pathlib.Path | str) -> str:
         for line in pathlib.Path(top, "installation").read_text().splitlines():
             if line.startswith("commit: "):
                 return line.removeprefix("commit: ")
-    if not pathlib.Path(top, ".git").exists():  # a folder above may be another clone
+    if not pathlib.Path(top, ".git").exists():  # otherwise git would find a clone in a folder above
         return "unknown"
     git = (
         "env",
@@ -152,7 +152,7 @@ def version(top: pathlib.Path | str) -> str:
         "safe.directory=*",
     )
     name = output_of(*git, "describe", "--always", "--tags", cwd=top)
-    # a line of the branch, one of each changed file
+    # The output has a line for the branch and one for each changed file.
     status = output_of(*git, "status", "--porcelain", "--branch", "--untracked-files=no", cwd=top)
     return (
         "unknown"
@@ -162,8 +162,8 @@ def version(top: pathlib.Path | str) -> str:
 
 
 def kept_line(places: Places, *argv: str) -> str:
-    """The same, kept in the build folder while its file and the libraries are the same ones: it
-    costs a run of a campaign a tenth of its time."""
+    """first_line(), kept in the build folder for as long as the program's file and the libraries
+    stay the same: calling the program takes a tenth of the time of a run of a campaign."""
     program, kept = shutil.which(argv[0]), places.build / "versions" / argv[0]
     if program is None:
         return "unknown"
@@ -174,16 +174,16 @@ def kept_line(places: Places, *argv: str) -> str:
         os.environ.get("LD_LIBRARY_PATH"),
         (cache.stat().st_mtime_ns if cache.exists() else None),
     )
-    of = [*argv, program, about.st_ino, about.st_size, about.st_mtime_ns, *libraries]
+    made_from = [*argv, program, about.st_ino, about.st_size, about.st_mtime_ns, *libraries]
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads(kept.read_text())
-        if found["of"] == of:
+        if found["of"] == made_from:
             return str(found["line"])
     line = first_line(*argv)
     if line != "unknown":
-        with contextlib.suppress(OSError):  # a build of somebody else's
+        with contextlib.suppress(OSError):  # the build folder may belong to somebody else
             kept.parent.mkdir(exist_ok=True)
-            outputs.write_whole(kept, json.dumps({"of": of, "line": line}) + "\n")
+            outputs.write_whole(kept, json.dumps({"of": made_from, "line": line}) + "\n")
     return line
 
 

@@ -100,7 +100,7 @@ def has_realtime_thread(pid: int) -> bool | None:
     process."""
     policies = []
     for thread in threads_of(pid):
-        with contextlib.suppress(ProcessLookupError):  # this thread has ended meanwhile
+        with contextlib.suppress(ProcessLookupError):  # the thread has ended meanwhile
             policies.append(os.sched_getscheduler(int(thread)))
     return any(p & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO for p in policies) if policies else None
 

@@ -64,22 +64,22 @@ class Qemu:
             stderr=subprocess.STDOUT,
         )
         self._line: int | None = None
-        self._heard = ""
+        self._output = ""
         try:
-            self.port = self._said(r"/dev/pts/\d+")
+            self.port = self._wait_for(r"/dev/pts/\d+")
             # The line is held open, since QEMU looks once a second whether a reader is there.
             self._line = os.open(self.port, os.O_RDWR | os.O_NOCTTY)
             tty.setraw(self._line)
-            self._said("listens\n")
+            self._wait_for("listens\n")
         except BaseException:
             self.end()
             raise
 
-    def _said(self, pattern: str) -> str:
-        """The output of QEMU and firmware as they start, up to this."""
+    def _wait_for(self, pattern: str) -> str:
+        """Waits until the output of QEMU and firmware matches the pattern; returns the match."""
         assert self.process.stdout is not None
         end = time.monotonic() + START_S
-        while (found := re.search(pattern, self._heard)) is None:
+        while (found := re.search(pattern, self._output)) is None:
             there = select.select([self.process.stdout], [], [], max(0.0, end - time.monotonic()))[
                 0
             ]
@@ -87,14 +87,14 @@ class Qemu:
             if not more:
                 raise CellDied(
                     f"QEMU did not start{'' if there else f' within {START_S} s'}:"
-                    f" {' '.join(self._heard.split()) or 'it says nothing'}"
+                    f" {' '.join(self._output.split()) or 'it says nothing'}"
                 )
-            self._heard += more.decode("utf-8", "replace")
+            self._output += more.decode("utf-8", "replace")
         return found[0]
 
     def settle(self, ticks: Callable[[], int]) -> None:
-        """The clock falls behind while QEMU starts, and catches up at many times the pace: wait
-        until it has. `ticks`: of the firmware, in ms."""
+        """Waits until the firmware's clock runs at its normal pace: it falls behind while QEMU
+        starts, and then catches up. `ticks`: returns the firmware's clock in ms."""
         for _ in range(100):
             begun, before = time.monotonic(), ticks()
             time.sleep(0.05)

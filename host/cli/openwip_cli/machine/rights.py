@@ -53,14 +53,15 @@ BETTER_WITH = {
 }
 # To read the tree, make its sockets and files, take its priority, and give all of that up.
 TO_BECOME_THE_ACCOUNT = ("chown", "dac_override", "setgid", "setuid", "setpcap", "sys_nice")
-# at a port below 1024
+# The rights of a process that also listens at a port below 1024.
 TO_BECOME_THE_ACCOUNT_AND_LISTEN = (*TO_BECOME_THE_ACCOUNT, "net_bind_service")
-SLOT_PATH = (*TO_BECOME_THE_ACCOUNT, "ipc_lock")  # and locks its memory before
+# it locks its memory before it becomes the account
+SLOT_PATH = (*TO_BECOME_THE_ACCOUNT, "ipc_lock")
 # Threads that UHD makes later take the priority of the slot path, and what they map is locked.
 RADIO = ("sys_nice", "ipc_lock")
-# of wip_radio, which a user may start from a tree of its own
+# The rights of wip_radio, which a user may start from a tree of their own.
 RADIO_PROGRAM = (*RADIO, "dac_override")
-REPLAY = (*RADIO, "sys_ptrace")  # and its reports go to a file of the launcher's that has no name
+REPLAY = (*RADIO, "sys_ptrace")  # its reports go to an unnamed file of the launcher's
 # Only root can find out in which namespace a process is; the counters of an interface are read in
 # its namespace; the control sockets of the stations are the account's alone.
 VERDICT_MONITOR = ("dac_override", "sys_ptrace", "sys_admin")
@@ -81,7 +82,7 @@ def to_load(keep: tuple[str, ...], *folders: pathlib.Path | str) -> tuple[str, .
     return keep
 
 
-_HIGHEST_PRIORITY = 10  # of the slot path (blocks/os/realtime.h)
+_HIGHEST_PRIORITY = 10  # real-time priority of the slot path (blocks/os/realtime.h)
 _MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _VERSION_3 = 24, 38, 0x20080522
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -215,7 +216,8 @@ def confine(memory: int, cpu_s: int) -> None:
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         # SIGXCPU comes a second before SIGKILL, so that the parent can tell by which it ended.
         resource.setrlimit(what, (max(most - 1, 0) if what == resource.RLIMIT_CPU else most, most))
-    for signum in (signal.SIGTERM, signal.SIGHUP):  # those of the launcher raise an exception
+    # the launcher's handlers would raise an exception
+    for signum in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, signal.SIG_DFL)
     # Ctrl-C ends the parent, and that ends this process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -230,6 +232,6 @@ def become_account(follows: bool = True) -> None:
     _, user, group = system.account()
     os.setgroups([])
     os.setresgid(group, group, group)
-    os.setresuid(user, user, user)  # and with the user, the capabilities
+    os.setresuid(user, user, user)  # this gives up the capabilities, too
     if follows:
         system.die_with_parent(os.getppid())  # lost with the user

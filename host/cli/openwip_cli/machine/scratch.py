@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 
 PREFIX = "openwip-run-"
-NEW_S = 60  # a folder may be without its lock for a moment
+NEW_S = 60  # seconds during which a new folder may not be locked yet
 
 
 @contextlib.contextmanager

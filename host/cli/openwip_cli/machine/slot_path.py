@@ -34,7 +34,7 @@ def steal_s(cores: list[int] | None = None, proc: str = "/proc") -> float:
 @dataclasses.dataclass
 class Moment:
     at: float  # wall clock, s
-    most_behind_s: float  # of the medium against its schedule, at worst so far
+    most_behind_s: float  # how far the medium has been behind its schedule at worst so far
     steal_s: float  # steal_s()
     counts: dict[str, tuple[float, float]]  # process -> worked()
 
@@ -46,13 +46,13 @@ def blame(a: Moment, b: Moment) -> str:
     ran, waited = (
         {n: b.counts[n][i] - a.counts[n][i] for n in b.counts if n in a.counts} for i in (0, 1)
     )
-    waited.pop("air", None)  # it lets the stations go first, by its priority
+    waited.pop("air", None)  # the medium lets the stations run first, by its priority
     if not ran:
         return "not known"
 
-    def most(of: dict[str, float]) -> tuple[str, str]:
-        name = max(of, key=of.__getitem__)
-        return name, f"{of[name] * 1e3:.0f} of {passed * 1e3:.0f} ms"
+    def most(seconds: dict[str, float]) -> tuple[str, str]:
+        name = max(seconds, key=seconds.__getitem__)
+        return name, f"{seconds[name] * 1e3:.0f} of {passed * 1e3:.0f} ms"
 
     # Time stolen from a running thread counts as its run time, so it is looked at first.
     if taken > 0.05 * passed:
@@ -69,9 +69,9 @@ def blame(a: Moment, b: Moment) -> str:
 
 
 class StallWatch(threading.Thread):
-    """Looks five times a second how far the medium has been behind at worst, and keeps the two
-    moments between which that rose last. `most_behind`: a function, seconds or None; `pids`: by
-    name; `cores`: of the slot path, None: all."""
+    """Reads five times a second how far the medium has been behind at worst, and keeps the two
+    moments between which that last grew. `most_behind`: a function that returns it in seconds, or
+    None; `pids`: of the processes, by name; `cores`: those of the slot path, None: all."""
 
     def __init__(
         self,
@@ -145,10 +145,10 @@ class PageFaults:
 def granted(pids: dict[str, int]) -> dict[str, Any]:
     """The core time that the kernel grants the slot path's processes, by name; None: the process
     does not exist any more."""
-    mine = {n: p for n, p in pids.items() if n in PROCESSES}
+    own_pids = {n: p for n, p in pids.items() if n in PROCESSES}
     return {
-        "realtime_priority": {n: procfs.has_realtime_thread(p) for n, p in mine.items()},
-        "memory_locked": {n: procfs.locks_memory(p) for n, p in mine.items()},
+        "realtime_priority": {n: procfs.has_realtime_thread(p) for n, p in own_pids.items()},
+        "memory_locked": {n: procfs.locks_memory(p) for n, p in own_pids.items()},
     }
 
 
@@ -171,8 +171,8 @@ class StallMonitor:
         ]
 
     def report(self) -> Stalls | None:
-        """The worst of several cores; None: it could not be measured (no core of its own, no
-        real-time priority)."""
+        """The report of the core that stalled worst; None: it could not be measured (no core of its
+        own, no real-time priority)."""
         found = [one for one in map(report_of, self.processes) if one is not None]
         return (
             worst_of(dict(zip(self.cores, found, strict=True)))
@@ -217,9 +217,9 @@ def on_its_core(by_name: dict[str, Found], place: placement.Placement) -> dict[s
 def realtime_share(
     cpu: dict[str, float], place: placement.Placement, proc: str = "/proc"
 ) -> Share | None:
-    """The share of the slot path's core that was used by it over a test (`cpu`: cores by process),
-    and by real-time processes in each period.
-    None: it has not one core, or there is no limit."""
+    """How much of its core the slot path used over a test, and how much of each period the kernel
+    allows real-time processes. `cpu`: cores that each process used, by name. None: the slot path
+    does not have exactly one core, or the kernel has no limit."""
     try:
         runtime, period = (
             int(pathlib.Path(proc, f"sys/kernel/sched_rt_{what}_us").read_text())

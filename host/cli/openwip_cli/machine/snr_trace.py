@@ -30,7 +30,7 @@ def blocks(places: Places, file: str, predictions: bool = False) -> "Generator[A
     )
     try:
         while part := process.stdout.read(each):
-            if len(part) % (4 * width):  # it has ended, and says why
+            if len(part) % (4 * width):  # the program has ended early, and reports why
                 break
             yield numpy.frombuffer(part, "<f4").reshape(-1, width)
         process.stdout.close()

@@ -23,9 +23,10 @@ EVERY_S = 0.25
 DOWN_S = 3.0  # an interface that is down for longer is not coming back by itself
 # asleep in the kernel for longer, at every look, is not the wait for a disk that is there
 STILL_S = 1.0
-LATELY_S = 5.0  # a process that did not run may still be why another ends so long after
+# seconds for which a stall that is over may still be the cause of another process's end
+LATELY_S = 5.0
 INTERFACE = "wip0"  # cell/configuration.py, mac_config
-_SIOCGIFFLAGS, _IFF_UP = 0x8913, 1
+_SIOCGIFFLAGS, _IFF_UP = 0x8913, 1  # of linux/sockios.h and linux/if.h
 
 # The states in which the kernel reports a process that does not run (proc(5)); every process is in
 # `D` for a moment now and then.
@@ -48,7 +49,7 @@ class Process:
         self.name, self.pid = name, pid
         self.stands: tuple[str, float] | None = None  # (state, since when)
         self.used: int | None = None
-        # (state, since, until) of the last time that it stood still
+        # (state, since, until) of its last stall
         self.last: tuple[str, float, float] | None = None
 
     def look(self, now: float) -> str | None:
@@ -75,7 +76,7 @@ class Process:
         )
 
     def words(self, now: float) -> tuple[float, str] | None:
-        """(seconds, words) of a time of standing still that lasts or ended lately; None: it ran."""
+        """(seconds, words) of a stall that lasts or ended lately; None: there was none."""
         state, since = self.stands or ("", now)
         if state and (state != "D" or now - since >= STILL_S):
             return now - since, f"{self.name} has been {STATES[state]} for {seconds(now - since)}"
@@ -102,7 +103,7 @@ class Interface:
         try:
             flags = struct.unpack("16sH14x", fcntl.ioctl(self.socket, _SIOCGIFFLAGS, request))[1]
         except OSError:
-            return None  # not there: not made yet, or gone, which its owner says
+            return None  # not made yet, or gone, which its owner reports
         return bool(flags & _IFF_UP)
 
     def look(self, now: float) -> str | None:

@@ -149,15 +149,15 @@ def namespace_of(pid: int) -> tuple[int, int] | None:
 def in_namespace(name: str, make: Callable[[], Made]) -> Made:
     """The result of make(), called in this network namespace by this thread."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    there = os.open(namespace_file(name), os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(namespace_file(name), os.O_RDONLY | os.O_CLOEXEC)
     try:
-        _enter(there)
+        _enter(descriptor)
         try:
             return make()
         finally:
             _enter(home)
     finally:
-        os.close(there)
+        os.close(descriptor)
         os.close(home)
 
 
@@ -169,10 +169,10 @@ def _enter(namespace: int) -> None:
 
 def processes_in_namespace(identity: tuple[int, int] | None) -> list[tuple[int, int]]:
     """(pid, start time) of every process in the network namespace of this identity."""
-    there = (
+    pids = (
         [] if identity is None else [pid for pid in procfs.pids() if namespace_of(pid) == identity]
     )
-    return [(pid, started) for pid in there if (started := procfs.start_time(pid)) is not None]
+    return [(pid, started) for pid in pids if (started := procfs.start_time(pid)) is not None]
 
 
 def ip(*arguments: str) -> str:
@@ -185,7 +185,7 @@ def ip(*arguments: str) -> str:
 def make_namespace(name: str, mark: str) -> None:
     """`mark`: whose it is, written into the namespace itself, where only root can."""
     ip("netns", "add", name)
-    in_namespace(name, switch_ipv6_off)  # before an interface is up
+    in_namespace(name, switch_ipv6_off)  # while no interface is up yet
     ip("-n", name, "link", "set", "lo", "up", "alias", mark)
 
 
@@ -228,9 +228,9 @@ def account() -> tuple[str, int, int]:
 
 
 def give_to_account(folder: pathlib.Path, files: Iterable[pathlib.Path]) -> None:
-    """A folder of this process's, with files in it, to the account of the cells; as another user
-    than root nothing happens. The folder goes last: until then nobody else can put a link in the
-    place of a file. Raises OSError."""
+    """Makes the account of the cells the owner of a folder of this process and of files in it;
+    unless this is root, nothing happens. The folder is changed last: until then nobody else can put
+    a link in the place of a file. Raises OSError."""
     if os.geteuid() != 0:
         return
     _, user, group = account()

@@ -36,7 +36,7 @@ class Application:
     first_s: float  # when it was first counted
     last_s: float
     threads: dict[str, float]  # thread -> seconds waited when last seen
-    ended_s: float = 0.0  # of waits that have ended, since first_s
+    ended_s: float = 0.0  # seconds of waits that have ended, since first_s
     # thread -> how far it had run, if it was ready
     ready: dict[str, tuple[int, int, int]] = dataclasses.field(default_factory=dict)
     # thread -> seconds of a wait that has not ended
@@ -58,7 +58,7 @@ class Application:
         self.threads, self.ready, self.last_s = waited, ready, now
 
 
-Applications = dict[tuple[int, int], Application]  # by pid and start
+Applications = dict[tuple[int, int], Application]  # by pid and start time
 
 
 class Sums:
@@ -69,9 +69,11 @@ class Sums:
     MOST = 200
     OTHERS = "others"
 
-    def __init__(self, of: "Sums | None" = None) -> None:
-        # of (station, name)
-        self.by_name: dict[tuple[str, str], tuple[float, float]] = dict(of.by_name) if of else {}
+    def __init__(self, other: "Sums | None" = None) -> None:
+        # (station, name) -> (seconds waited, seconds lived)
+        self.by_name: dict[tuple[str, str], tuple[float, float]] = (
+            dict(other.by_name) if other else {}
+        )
 
     def add(self, a: Application) -> None:
         self._put((a.station, a.name), a.waited_s, a.last_s - a.first_s)
@@ -114,12 +116,13 @@ class ApplicationClock:
         while not self._ending.wait(EVERY_S):
             try:
                 self._scan()
-            # such as no descriptor left: how long they waited meanwhile is not known
+            # For example, no descriptor is left: how long they waited meanwhile is not known.
             except OSError:
                 self._known = False
 
     def _scan(self, old: bool = False) -> None:
-        """`old`: what is there already has waited before; only what comes on top counts."""
+        """Finds the processes in the cell's namespaces. `old`: those that are found now may have
+        waited before; only what they wait from now on counts."""
         with self._lock:
             now, own = time.monotonic(), set(self.own())
             stations = {
@@ -153,7 +156,7 @@ class ApplicationClock:
                 return
             name = called.replace(" ", "_") or "?"
             a = Application(station, name, pid, started, now, now, waited if old else {})
-            if not old:  # it began since the last look
+            if not old:  # it has begun since the last look
                 a.first_s = max(
                     self._began, now - max(0.0, procfs.uptime_s() - started / procfs.TICKS)
                 )

@@ -15,12 +15,12 @@ from ..machine import system
 from . import traffic
 
 Flow: TypeAlias = dict[str, Any]
-End: TypeAlias = dict[str, Any]  # what one end reports
+End: TypeAlias = dict[str, Any]  # the report of one end
 
-PROGRAM = "host/flow/wip_flow"  # of the build
-PORT = 5001  # of the first flow of a plan
-PATIENCE_S = 6  # after the planned end of a flow
-# for the last packets of a stream: 30 retransmissions after 16 ms take half of it
+PROGRAM = "host/flow/wip_flow"  # file of the build
+PORT = 5001  # port of a plan's first flow
+PATIENCE_S = 6  # seconds after the planned end of a flow
+# Seconds for the last packets of a stream: 30 retransmissions after 16 ms each take half of it.
 DRAIN_S = 1.0
 
 
@@ -74,8 +74,9 @@ def both_ends(
     before: Callable[[], object] = lambda: None,
     over: Callable[[], object] = lambda: None,
 ) -> tuple[End, End]:
-    """(sender, receiver) of a flow from the base station to the terminal. `seconds`: what it takes.
-    `before`: is called when the receiver listens, `over` when the sender has ended."""
+    """(sender, receiver): the results of a flow from the base station to the terminal. `seconds`:
+    how long it lasts. `before` is called when the receiver listens, `over` when the sender has
+    ended."""
     receive, send = (command(program, end, wanted, window_bytes) for end in ("receiver", "sender"))
     with traffic.pair(supervisor, cell, receive, send, before=before) as (receiver, sender):
         if not sender.wait(supervisor, seconds + PATIENCE_S):
@@ -85,9 +86,10 @@ def both_ends(
             )
         over()
         sent = report_of("sender", sender)
-        if wanted["kind"] in ("bulk", "voip"):  # it may have had no connection; no end
+        # without a connection the receiver does not end by itself
+        if wanted["kind"] in ("bulk", "voip"):
             if not receiver.wait(supervisor, DRAIN_S):
-                with contextlib.suppress(ProcessLookupError):  # it ends by itself just now
+                with contextlib.suppress(ProcessLookupError):  # it may just have ended by itself
                     system.signal_pidfd(receiver.pidfd, signal.SIGTERM)
         if not receiver.wait(supervisor, PATIENCE_S):
             raise traffic.TrafficFailed(

@@ -20,14 +20,14 @@ from ..shapes import AirStatus
 from . import traffic
 
 AUTO = "auto"
-SURE = 0.6  # of a core, over the idle link: enough is left for a full one
+SURE = 0.6  # share of a core that the idle link may take: the rest is enough for a full link
 LOOK_S = 0.3
-HOLDS = 0.97  # of the wall clock, with a full link
-SELDOM = 0.005  # of the slots behind: half of what a verdict allows
-ROOM = 0.75  # of the pace found, for what the machine does besides
-MOST_TRIALS = 4  # the next one at the speed that the last one led to, until one holds
+HOLDS = 0.97  # air time over wall-clock time that counts as keeping pace, with a full link
+SELDOM = 0.005  # share of the slots that may be behind: half of what a verdict allows
+ROOM = 0.75  # share of the pace found that is used; the rest is for other work of the machine
+MOST_TRIALS = 4  # each trial runs at the speed that the one before led to, until one holds
 TRIAL_S = 3
-STEADY_S = 1.0  # of it, before anything is read
+STEADY_S = 1.0  # seconds of the trial before anything is read
 
 
 class OtherPace(Exception):
@@ -62,8 +62,8 @@ def chosen(found: float, share_behind: float = 0.0) -> float:
 
 
 def idle_load(supervisor: SupervisorClient) -> float:
-    """Cores that the slot path takes now, with all that has its core besides and does not give
-    way."""
+    """The cores that the slot path uses now, including processes on its cores that do not give way
+    to it."""
     pids = {n: p for n, p in supervisor.pids.items() if n in slot_path.PROCESSES}
     cores = supervisor.placement.slot_path
 
@@ -81,8 +81,8 @@ def idle_load(supervisor: SupervisorClient) -> float:
 def try_out(
     running: Running, scenario: Any, progress: Callable[[str], None], again: bool = False
 ) -> None:
-    """Returns when there is room for a full link; raises OtherPace when it had to be tried.
-    `again`: it has to be."""
+    """Returns if the idle link leaves room for a full one. Otherwise tries a full link, and raises
+    OtherPace with the speed that follows. `again`: the trial is made in any case."""
     if not again and idle_load(running.supervisor) <= SURE:
         return
     progress(f"trying speed {scenario.speed:g} with a full link")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 MAGIC = 0xA1B23C4D  # nanoseconds, this order of bytes
 SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6  # blocks of pcapng
-SECTION_ORDER = 0x1A2B3C4D  # of the bytes of a section
+SECTION_ORDER = 0x1A2B3C4D  # mark of a pcapng section's byte order
 RAW, IPV4 = 101, 228  # link types of packets that are IP
 RESOLUTION, END_OF_OPTIONS = 9, 0
 TCP, ACK, NUMBERS = 6, 16, 2**32 - 1
@@ -80,14 +80,15 @@ class Segment:
 
     ns: int
     flow: Flow
-    arrived: bool  # the second time that it stands there
+    arrived: bool  # it is the second copy, captured at the receiver
     flags: int
-    octets: int  # of data
+    octets: int  # octets of data
     number: int | None  # None: that direction has had no data yet
-    acknowledged: int | None  # the same of the direction that it acknowledges
+    # acknowledgement number, counted from the first data of the other direction
+    acknowledged: int | None
     options: bytes
     first_of_back: int  # number of the first data of the other direction, as it stands in a packet
-    window: int  # as it stands in the packet
+    window: int  # unscaled, as in the header
 
 
 def segments_of(path: pathlib.Path | str) -> Iterator[Segment]:
@@ -132,17 +133,17 @@ def segments_of(path: pathlib.Path | str) -> Iterator[Segment]:
 def of_capture(path: pathlib.Path | str) -> dict[Flow, list[float]]:
     """Milliseconds, segment by segment in the order of their numbers, of each direction of each
     connection that has any."""
-    # of each direction: number: end, when, again
+    # For each direction: number -> (end, time sent, whether sent again).
     sent: dict[Flow, dict[int, tuple[int, int, bool]]] = {}
-    # acknowledgements of it: when, up to where
+    # The acknowledgements that reached the sender of each direction: (time, number up to which).
     heard: dict[Flow, list[tuple[int, int]]] = {}
     for s in segments_of(path):
         if s.arrived and s.acknowledged is not None:
             heard.setdefault((s.flow[1], s.flow[0]), []).append((s.ns, s.acknowledged))
         elif s.octets and not s.arrived and s.number is not None:
-            of = sent.setdefault(s.flow, {})
-            end, first_ns, _ = of.get(s.number, (s.number + s.octets, s.ns, False))
-            of[s.number] = (end, first_ns, s.number in of)
+            numbers = sent.setdefault(s.flow, {})
+            end, first_ns, _ = numbers.get(s.number, (s.number + s.octets, s.ns, False))
+            numbers[s.number] = (end, first_ns, s.number in numbers)
     found = {}
     for flow, segments in sent.items():
         acknowledgements = iter(heard.get(flow, ()))

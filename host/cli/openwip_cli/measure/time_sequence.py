@@ -10,7 +10,7 @@ from typing import Any
 from . import packet_rtt
 
 SACK, SCALE, END, NOTHING = 5, 3, 0, 1  # kinds of TCP options
-SYN = 2
+SYN = 2  # flag of a TCP header
 
 
 @dataclasses.dataclass
@@ -30,7 +30,7 @@ class Heard:
     at: float
     up_to: int
     sacked: list[tuple[int, int]]
-    window: int = 0  # of the receiver, octets
+    window: int = 0  # the receiver's window in octets
 
 
 @dataclasses.dataclass
@@ -101,8 +101,8 @@ def all_of_capture(path: pathlib.Path | str) -> dict[packet_rtt.Flow, Sequence]:
             found[back].heard.append(Heard(at, s.acknowledged, blocks, s.window << (shift or 0)))
         elif s.octets and not s.arrived and s.number is not None:
             sequence = found.setdefault(s.flow, Sequence())
-            again = s.number < sequence.octets
-            sequence.sent.append(Sent(at, s.number, s.number + s.octets, again))
+            sent_before = s.number < sequence.octets
+            sequence.sent.append(Sent(at, s.number, s.number + s.octets, sent_before))
     return dict(sorted(found.items(), key=lambda item: -item[1].octets))
 
 

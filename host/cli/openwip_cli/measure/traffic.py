@@ -165,7 +165,8 @@ def listens(port: int) -> Ready:
 
 
 def started(program: Program, supervisor: SupervisorClient, ready: Ready, name: str) -> Program:
-    """The program, once it is ready; that is looked at whenever it has written something."""
+    """Waits until the program is ready, which is checked whenever it has written something, and
+    returns it. Raises TrafficFailed."""
     try:
         program.wait(supervisor, 10, until=ready)
         if not ready(program):
@@ -207,7 +208,7 @@ def iperf3_server(*arguments: str) -> list[str]:
     return ["iperf3", "-s", "-1", "-B", ADDRESS["terminal"], "--forceflush", *arguments]
 
 
-IPERF3_PORT = 5201
+IPERF3_PORT = 5201  # iperf3's own default
 IPERF3_READY = listens(IPERF3_PORT)
 
 
@@ -227,7 +228,7 @@ def iperf3(
             report = json.loads(client.stdout)
         except ValueError:
             report = None
-        if report is None or "error" in report:  # which may be that the other end has gone
+        if report is None or "error" in report:  # the error may be that the other end has gone
             server.wait(supervisor, 1)
             check_killed(sender=client, receiver=server)
             if report is None:

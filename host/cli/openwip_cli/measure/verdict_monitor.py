@@ -5,7 +5,7 @@ small.
 
 The checks are those of the verdict at the end (figures/checks.py). What differs is what can be known
 meanwhile: packets are under way, so each end's sums are evaluated alone until both queues are empty
-and stand still; whether the traffic programs succeed is known to the launcher only.
+and nothing moves; whether the traffic programs succeed is known to the launcher only.
 
 The measured time begins when the terminal has locked, and again whenever somebody resets the
 medium's counters (the demo does before it measures). It also lists the applications for the
@@ -84,10 +84,11 @@ class SoFar:
         tun: dict[str, Interface] | None = None,
         unread: Sequence[str] = (),
     ) -> telemetry_pb2.Verdict:
-        """`waiting`: share, or None; `tun`: counts, when the link stands still; `unread`: what of
-        the surroundings is not known."""
+        """The verdict so far. `waiting`: share of time for which applications waited for a core, or
+        None; `tun`: counts of the interfaces, once the link is at rest; `unread`: what could not be
+        read about the machine."""
         if self.first is None or self.last is None:
-            # that nothing has come yet is no fault
+            # A publisher that has not sent anything yet is no fault.
             heard = heard._replace(received={})
             begins = facts.Facts(begun=False, heard=heard, noted=unread)
             return verdict_message(checks.evaluate(begins), self.command)
@@ -105,7 +106,7 @@ class SoFar:
         )
         assert observed.pacing
         if now.air.now == self.first.air.now:
-            observed.pacing["factor"] = 1.0  # no time has passed yet
+            observed.pacing["factor"] = 1.0  # no time has passed yet, so no factor can be computed
         result = verdict_message(
             checks.evaluate(observed),
             self.command,
@@ -138,8 +139,9 @@ class KernelCounts:
 
     def __init__(self, read: Callable[[], dict[str, Interface]]) -> None:
         self.read = read
-        self.before: tuple[bytes, dict[str, Interface]] | None = None  # the last reading
-        self.agreed = False  # it was the same as the one before it
+        # (serialised statuses, counts) of the last reading
+        self.before: tuple[bytes, dict[str, Interface]] | None = None
+        self.agreed = False  # the last reading was the same as the one before it
 
     def of(self, now: facts.Statuses, still: int) -> dict[str, Interface] | None:
         """The counts of the interfaces that belong to the statuses `now`; None while the link or
@@ -233,7 +235,7 @@ class VerdictMonitor:
 def main(arguments: list[str], _places: Places) -> int:
     name, command, terminals = arguments
     cell = cells.Cell(name, int(terminals))
-    os.umask(0o007)  # the account may read the telemetry
+    os.umask(0o007)  # readable for the account's group
     rights.hold_only(rights.VERDICT_MONITOR)
 
     def end(*_: object) -> None:

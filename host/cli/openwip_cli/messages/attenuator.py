@@ -19,9 +19,9 @@ from ..errors import BadInput, NoAnswer, Refused
 STEP_DB = 0.25
 STATES = ("idle", "armed", "playing", "ended", "stopped", "silent")
 ANSWER_S = 1.0
-TRIES = 3
+TRIES = 3  # attempts at a request, since bytes of a serial line may be damaged
 MOST_BYTES = 240  # levels in one message
-KEEP_ALIVE_S = 0.02  # the controller's patience is 0.1 s
+KEEP_ALIVE_S = 0.02  # seconds; the controller stops after 0.1 s of silence
 
 
 def refused(what: str, number: int) -> Refused:

@@ -37,7 +37,7 @@ class Control:
     """Asks one process."""
 
     def __init__(self, endpoint: str, keys: Keys | None = None) -> None:
-        """`keys`: of a remote cell (remote.ClientKeys)."""
+        """`keys`: those for a remote cell (remote.ClientKeys)."""
         self.endpoint, self.keys = endpoint, keys
 
     def ask(self, request: pb.Request, timeout_s: float = 1.0) -> pb.Reply:

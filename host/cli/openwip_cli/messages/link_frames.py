@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..shapes import FrameBatch
 
-# a byte each
+# The columns with one byte a frame.
 COLUMNS = (
     "bin",
     "bits_per_symbol",
@@ -41,7 +41,7 @@ class LinkFrame(NamedTuple):
     snr_db: float = 0.0
     combined: bool = False
     packet: tuple = ()
-    border: int = 255  # a nibble; 254: none, 255: not known
+    border: int = 255  # SDU boundary, a value of 4 bits; 254: none, 255: not known
 
 
 def of(batch: FrameBatch) -> Iterator[LinkFrame]:

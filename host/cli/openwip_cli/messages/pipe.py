@@ -37,7 +37,7 @@ class Reader(telemetry.Reader):
         self.over = not part
         while (found := _message(data, at)) is not None:
             at, (received_ns, source, *frames) = found
-            # a group of the file
+            # A group of messages in the file.
             name = re.sub(r"\W", "_", source.decode(errors="replace")) or "_"
             if (message := self.take(name, frames, received_ns)) is not None:
                 messages.append(message)
@@ -46,7 +46,7 @@ class Reader(telemetry.Reader):
 
 
 def _message(data: bytes, at: int) -> tuple[int, list[Any]] | None:
-    """(where it ends, its parts); None: it is not whole."""
+    """(index after the message, its parts); None: the message is not complete."""
     try:
         parts: list[Any] = list(_TIME.unpack_from(data, at))
         at += _TIME.size

@@ -47,10 +47,11 @@ CONTENT = {
 }
 TOPICS = tuple(CONTENT)
 VERSION = telemetry_pb2.VERSION_CURRENT
-MAX_MESSAGE = 16 << 20
+MAX_MESSAGE = 16 << 20  # bytes
 # The condition that the warning is about is counted here.
 warnings.filterwarnings("ignore", "Unexpected end-group tag", RuntimeWarning)
-MAY_BE_ABSENT = ("attenuator",)  # of most cells: never to have heard it is nothing
+# publishers that most cells do not have: no warning if they are never heard
+MAY_BE_ABSENT = ("attenuator",)
 QUEUE = 500  # messages of a publisher that wait for one reader; more are lost to it
 BATCH = 2000  # messages of each publisher that one poll() returns at most
 
@@ -198,7 +199,7 @@ class Reader:
         count.last = telemetry.sequence
         count.lost += lost
         count.at_ns = now
-        if future:  # its number counts, so that it is not taken for lost as well
+        if future:  # its sequence number counts, so that it is not counted as lost as well
             self._refuse(name, topic, now, telemetry.sequence)
             return None
         count.received += 1
@@ -288,7 +289,7 @@ class Publisher:
                 or word[:1] not in (b"\0", b"\1")
                 or not any(t.startswith(word[1:]) for t in self._topics)
             ):
-                continue  # no subscription to what there is: nothing to learn from it
+                continue  # no topic begins so
             (self._beginnings.add if word[0] else self._beginnings.discard)(word[1:])
         return any(topic.encode().startswith(b) for b in self._beginnings)
 

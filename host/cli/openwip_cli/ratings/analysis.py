@@ -18,7 +18,7 @@ from scipy import stats
 from ..errors import BadInput
 from .cases import TASKS, VIDEO
 
-LEVEL = 0.05
+LEVEL = 0.05  # family-wise error rate of the comparisons
 Row = dict[str, Any]
 
 

@@ -17,8 +17,8 @@ TASKS = (PAGE_A, PAGE_B, VIDEO)
 GRADES = ("Excellent", "Good", "Acceptable", "Poor", "Unacceptable")
 HIGHEST = len(GRADES)
 
-SET_UP_MS = 1000  # of the dedicated channel, once in each run
-LONGEST_S = 3600  # longer than a run: the channel is not released meanwhile
+SET_UP_MS = 1000  # set-up of the dedicated channel, once in each run
+LONGEST_S = 3600  # longer than any run, so that the channel is not released
 
 WLAN_KBPS, WLAN_RTT_MS, UMTS_RTT_MS = 1000, 10, 150
 UPLINK_KBPS = {"UMTS": 32, "WLAN": 64}

@@ -19,7 +19,7 @@ USAGE = """./openwip ratings new FOLDER [--subjects N] [--dcr-subjects N] [--tas
        ./openwip ratings export FOLDER [--unblind] [--out FILE.csv] [--json[=FILE]]
        ./openwip ratings analyse FOLDER|FILE.csv [--unblind] [--out FOLDER] [--json[=FILE]]"""
 HEAD = "A study in which people rate web pages and a video over links of the emulator"
-SEEDS = 2**31 - 1
+SEEDS = 2**31 - 1  # largest seed
 
 
 def new(arguments: list[str], _places: Places) -> int:

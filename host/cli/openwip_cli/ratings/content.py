@@ -23,7 +23,7 @@ HTML, SCRIPT, PNG, SEGMENT = (
 )
 FOLDER = pathlib.Path(__file__).parent
 
-A_TEXT, A_PICTURE = 2000, 9000
+A_TEXT, A_PICTURE = 2000, 9000  # bytes of a page's text and of a picture
 B_TEXT, B_SCRIPT, B_PICTURES, B_PICTURE_BYTES = 146_000, 20_000, 54, 204_000
 VIDEO_S = 90
 # encoding -> bytes of a segment, pictures in it, width, height

@@ -27,7 +27,7 @@ CONSENT, ORIENTATION, PREPARING, READY, RUNNING, RATING, DONE = (
     "done",
 )
 LOOK_S = 0.05
-LONGEST_FORM = 1 << 16
+LONGEST_FORM = 1 << 16  # bytes of a form that the browser sends
 HOST = re.compile(r"[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]")
 
 STYLE = (

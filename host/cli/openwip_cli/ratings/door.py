@@ -21,10 +21,10 @@ from typing import Any
 
 from . import content
 
-CONNECTIONS = 2
-SILENCE_S = 300.0  # of a connection; a page takes minutes on the slowest link
-CHUNK = 4096
-LONGEST_LOG = 1 << 16  # bytes of a message of a page
+CONNECTIONS = 2  # simultaneous connections to the content server
+SILENCE_S = 300.0  # seconds without data on a connection; a page takes minutes on the slowest link
+CHUNK = 4096  # bytes that are read at a time
+LONGEST_LOG = 1 << 16  # bytes of a page's message to /log
 Connect = Callable[[], socket.socket]
 
 
@@ -72,7 +72,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Logs nothing: nothing about a subject is written but what the log of the run has."""
+        """Logs nothing: the log of the run is the only record that is kept of a subject."""
 
     def answer(self, status: int, kind: str, data: bytes, **headers: str) -> None:
         self.send_response(status)
@@ -249,7 +249,7 @@ def handler_of(door: Door) -> type[Handler]:
 
 NUMBERS = ("initial_s", "total_s")
 OF_EVENT = ("t_s", "at_s", "stood_s", "kbps")
-MOST_EVENTS = 1000
+MOST_EVENTS = 1000  # events of the browser that a run keeps
 
 
 def is_number(value: Any) -> bool:

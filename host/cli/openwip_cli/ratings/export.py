@@ -59,13 +59,13 @@ def rows_of(study: Study, unblind: bool = False) -> list[dict[str, Any]]:
     codes = study.key()["codes"] if unblind else {}
     rows = []
     for line in study.all_lines():
-        if not line["run"]:  # a reference
+        if not line["run"]:  # run 0 is the reference, which is not rated
             continue
-        stood = [r.get("length_s") for r in line.get("rebuffers", ())]
+        stall_lengths_s = [r.get("length_s") for r in line.get("rebuffers", ())]
         row = {name: line.get(name) for name in COLUMNS} | {
             "grade": GRADES[HIGHEST - line["rating"]],
-            "rebuffers": len(stood) if "rebuffers" in line else None,
-            "rebuffer_s": round(sum(s for s in stood if s is not None), 3)
+            "rebuffers": len(stall_lengths_s) if "rebuffers" in line else None,
+            "rebuffer_s": round(sum(s for s in stall_lengths_s if s is not None), 3)
             if "rebuffers" in line
             else None,
             "levels": " ".join(f"{e['t_s']:g}:{e['kbps']:g}" for e in line.get("levels", ()))

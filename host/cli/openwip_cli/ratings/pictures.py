@@ -12,8 +12,8 @@ import numpy as np
 
 Colour = tuple[int, int, int]
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
-OVERHEAD = 12  # bytes of a chunk beside its content
-PADDING = b"paDd"  # a private chunk, which every reader of PNG passes over
+OVERHEAD = 12  # bytes of a chunk besides its content
+PADDING = b"paDd"  # type of a private chunk, which readers of PNG ignore
 
 
 def chunk(kind: bytes, content: bytes) -> bytes:

@@ -26,13 +26,13 @@ from . import door as doors
 from .cases import FIRST_NETWORK_S, VIDEO, Case, VideoCase
 from .study import Run, Study
 
-PORT = 8080  # of the content server, in the namespace of the base station
+PORT = 8080  # port of the content server, in the namespace of the base station
 CELL = "ratings"
-LAST_PAGE_S = 3.0  # in which the browser asks for the page that thanks
-SETTLE_S = 0.5  # for the last message of a page, after the subject has pressed the button
+LAST_PAGE_S = 3.0  # seconds in which the browser requests the last page
+SETTLE_S = 0.5  # seconds for a page's last message after the subject has pressed the button
 LINKS = "links.jsonl"
 
-DEFAULTS = "defaults-umts-a.yaml"  # of the experiments after the same text: its TCP
+DEFAULTS = "defaults-umts-a.yaml"  # TCP settings of the experiments after Teyeb (2006)
 
 
 def tcp_of(places: Places) -> dict[str, Any]:
@@ -52,11 +52,11 @@ Subject = Callable[[str, doors.Door], None]
 
 @dataclasses.dataclass
 class Seen:
-    """The events of a run, without the grade."""
+    """The result of a run, without the grade."""
 
     traffic: dict[str, Any]
     stopped_s: float
-    report: dict[str, Any] | None = None  # of the emulator
+    report: dict[str, Any] | None = None  # report of the emulator
 
     @property
     def is_valid(self) -> bool:
@@ -310,7 +310,7 @@ class Session:
 
 
 def of_events(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """Facts of the video: when it began, how often and how long it stood still, the encodings shown, and
+    """Facts of the video: when it began, how often and how long it stalled, the encodings shown, and
     whether it was seen to its end. Times are seconds since its page was asked for."""
     started = next((e["t_s"] for e in events if e["what"] == "start"), None)
     standing, found = None, []
@@ -320,7 +320,7 @@ def of_events(events: list[dict[str, Any]]) -> dict[str, Any]:
         elif event["what"] == "resume" and standing is not None:
             found.append({"t_s": standing["t_s"], "length_s": event.get("stood_s")})
             standing = None
-    if standing is not None:  # it was stopped while it stood still
+    if standing is not None:  # the subject stopped the video during a stall
         found.append({"t_s": standing["t_s"], "length_s": None})
     return {
         "startup_s": started,

@@ -21,16 +21,16 @@ from .cases import HIGHEST, TASKS, Case, case_of, cases_of, reference_of
 
 ACR, DCR = "acr", "dcr"
 STUDY, KEY = "study.json", "key.json"
-LETTERS = dict(zip(TASKS, "abv"))  # of the codes
+LETTERS = dict(zip(TASKS, "abv"))  # first letter of a task's codes
 FORMAT = 1
-MOST_SUBJECTS = 1000
-LONGEST_COMMENT = 2000
+MOST_SUBJECTS = 1000  # subjects of a study
+LONGEST_COMMENT = 2000  # characters
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A run as subject and operator see it, and its case, which they do not see. `number`: from 1
-    in each task; 0: the reference of a task, which is not rated."""
+    """A run: task and number, which subject and operator see, and its case, which they do not see.
+    `number`: from 1 in each task; 0: the reference of a task, which is not rated."""
 
     task: str
     number: int
@@ -142,7 +142,7 @@ class Study:
             ) from None
 
 
-LONGEST_FILE = 1 << 26
+LONGEST_FILE = 1 << 26  # bytes
 WORDS = {int: "a whole number", str: "a text", bool: "true, false"}
 NEEDED = {"subject": int, "task": str, "run": int, "code": str, "valid": bool}
 

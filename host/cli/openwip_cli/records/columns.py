@@ -30,9 +30,9 @@ from google.protobuf.message import Message
 
 from ..air import BINS, SPECTRUM_POINTS, SUBCARRIERS
 
-DEEPEST = 2
+DEEPEST = 2  # levels of messages in messages that become columns
 MOST_TEXTS = 100_000
-MISSING = 255
+MISSING = 255  # byte of a bin without a value
 
 TYPES = {
     F.TYPE_DOUBLE: "f8",
@@ -117,13 +117,12 @@ def unit_of(name: str) -> str:
 
 def has_presence(field: F) -> bool:
     """`optional` in the schema: protobuf makes a choice of one of it."""
-    choice: Any = field.containing_oneof  # of no type in what is made of protobuf
+    choice: Any = field.containing_oneof  # the types of protobuf's Python package do not have it
     return choice is not None and bool(choice.name == f"_{field.name}")
 
 
 class Strings:
-    """Dictionary of texts. Number 0 is the empty one, and what stands for those that no longer
-    fit."""
+    """Dictionary of texts. Number 0 is the empty text; it also stands for texts beyond MOST_TEXTS."""
 
     def __init__(self) -> None:
         self.numbers, self.new, self.dropped = {"": 0}, [""], 0
@@ -212,16 +211,16 @@ class Table:
     ) -> None:
         self.path, self.strings, self.depth = path, strings, depth
         self.rows = 0  # all that were added
-        self.pending = 0  # of them not taken yet
+        self.pending = 0  # rows among them that have not been taken yet
         self.misshapen = 0
-        # by the field's name, made when the first row comes
+        # The tables of lists of messages by the field's name, made with the first row.
         self.children: dict[str, Table] = {}
         self.columns: list[Column] = []
         self.extra = [
             self._column(Column(name, dtype, unit_of(name.removeprefix("message."))))
             for name, dtype in extra
         ]
-        # of plain numbers: (values by message, columns, only one of them)
+        # The plain numbers: (getter of a message's values, columns, whether there is only one).
         self._rows: list[tuple[list[Any], Sequence[Column], bool]] = []
         # names of nested messages, and what is done with each
         self._steps: list[tuple[tuple[str, ...], list[Step]]] = []
@@ -309,8 +308,8 @@ class Table:
         )
 
     def _optional_step(self, name: str, key: str, dtype: str, unit: str) -> Step:
-        """A number that may be absent is NaN then; one that cannot be NaN is 0, and NAME.known says
-        which it is."""
+        """The step for a number that may be absent. An absent number is NaN; in a column that
+        cannot hold NaN it is 0, and the column NAME.known is False."""
         values = self._column(Column(name, dtype, unit))
         if dtype[0] == "f":
             return lambda m: values.values.append(getattr(m, key) if m.HasField(key) else numpy.nan)
@@ -334,7 +333,7 @@ class Table:
         return lambda m: column.values.append(number(getattr(m, key)))
 
     def _wide_step(self, column: Column, key: str, absent: Sequence[float]) -> Step:
-        """`absent`: a whole row of what stands for it."""
+        """A column of lists of known length. `absent`: the row that stands for an absent list."""
         self._column(column)
         known, width = self._column(Column(f"{column.name}.known", "?", "1")), len(absent)
 

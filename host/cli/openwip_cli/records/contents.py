@@ -22,7 +22,7 @@ from .record_storage import View
 MOST_TABLES, MOST_COLUMNS = 2000, 100_000
 DEEPEST_TABLE = 6  # names between the root and a column's table
 WIDEST = 1 << 14  # numbers of a row
-MOST_TEXTS = 1 << 20
+MOST_TEXTS = 1 << 20  # texts in the dictionary of a record
 TYPES = {"<f4", "<f8", "|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8"}
 COUNTS = ("received", "lost", "restarts", "misshapen")  # attributes of a table
 STATE = ("complete", "last_slot", "last_wall_ns", "strings_dropped")  # attributes of the root
@@ -33,7 +33,7 @@ class Contents:
         self.size = os.fstat(fd).st_size
         self.file = h5py.File(View(fd), "r")
         self.datasets: dict[str, h5py.Dataset] = {}
-        self.stored = 0  # bytes that the data sets say they take of the file
+        self.stored = 0  # bytes of the file that the data sets read so far claim
         self.nof_columns = 0
 
     # --- objects ---

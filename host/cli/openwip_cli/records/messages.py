@@ -32,7 +32,7 @@ class Rows:
         names = (*table.columns, *table.children)
         self.nested = {name[:i] for name in names for i, c in enumerate(name) if c == "."}
         self.lists: dict[str, Any] = {name: table.child(name) for name in table.children}
-        # and to which row of this table each belongs
+        # The tables of lists of messages, and for each entry the row of this table it belongs to.
         self.below: dict[str, tuple[Rows, numpy.ndarray]] = {}
 
     def part(self, first: int, last: int) -> list[dict[str, Any]]:
@@ -94,7 +94,7 @@ class Rows:
             )
         if f"{name}.known" in self.table:
             known = part(f"{name}.known", first, last)
-        elif values.ndim == 2:  # a record made before there was such a column
+        elif values.ndim == 2:  # older records do not have the column
             known = ~(values == MISSING if f.type == F.TYPE_BYTES else numpy.isnan(values)).all(
                 axis=1
             )
@@ -125,7 +125,8 @@ def _of_table(topic: str, source: str, table: Table) -> Iterator[Recorded]:
                 version=telemetry.VERSION,
                 **{content: what},
             )
-            getattr(message, content).SetInParent()  # one whose fields are all zero
+            # sets the content even if all its fields are zero
+            getattr(message, content).SetInParent()
             yield received_ns, source, topic, message.SerializeToString()
 
 

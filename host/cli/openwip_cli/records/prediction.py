@@ -15,9 +15,10 @@ class Predictions(NamedTuple):
 
     slot: "numpy.ndarray"
     horizon_slots: "numpy.ndarray"  # how far ahead the terminal predicted then
-    predicted_db: "numpy.ndarray"  # as the base station used it to plan the slot
-    measured_db: "numpy.ndarray"  # by the terminal, in the slot itself
-    true_db: "numpy.ndarray | None"  # of the channel; None: not known (a cell of samples)
+    predicted_db: "numpy.ndarray"  # the SNRs with which the base station planned the slot
+    measured_db: "numpy.ndarray"  # measured by the terminal in the slot itself
+    # SNRs of the channel itself; None: not known (a cell with samples)
+    true_db: "numpy.ndarray | None"
 
 
 def _rows(record: RunRecord, source: str, user: int) -> tuple[Table, "numpy.ndarray"]:

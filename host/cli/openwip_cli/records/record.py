@@ -35,20 +35,20 @@ from ..text import shown
 # here).
 LEFT_OUT = ("frames", "ip")
 EVERY_DAY = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
-TOGETHER_S = 0.02  # messages that come in this time are taken at once: fewer wake-ups
+TOGETHER_S = 0.02  # seconds of messages that are taken together, which costs fewer wake-ups
 # A record takes no more than this share of the space that is free when it begins (--max-size), and
 # ends when other files have left less than the other share of it, or so many bytes: it never fills
 # a disk.
 LARGEST_SHARE, LEFT_SHARE = 1 / 2, 1 / 4
-LEFT_ON_DISK = 64 << 20
+LEFT_ON_DISK = 64 << 20  # bytes of the disk that a record leaves free, at least
 # Messages from before a checkpoint are found after a kill: the first one comes soon, the others
 # every so often.
 FIRST_CHECKPOINT_S, CHECKPOINT_S = 1.0, 10.0
-LAST_MESSAGES_S = 0.3  # after the end, for what is on its way
-CATCH_UP_S = 10.0  # after the end, for what waits
-SILENT_S = 5.0  # a publisher that says nothing for so long has stopped
-WAITING = 500  # messages at once: there are more
-# messages of each publisher that may wait while some of them hold frames or packets: 100 MB
+LAST_MESSAGES_S = 0.3  # seconds after the end to wait for messages on their way
+CATCH_UP_S = 10.0  # seconds after the end to take messages that wait in queues
+SILENT_S = 5.0  # seconds after which a publisher without messages is taken to have stopped
+WAITING = 500  # messages in one poll from which on more are taken to be waiting
+# The messages of each publisher that may wait while some of them hold frames or packets: 100 MB.
 HEAVY_WAITING = 2000
 READY, READY_S = "recording", 20
 
@@ -155,7 +155,7 @@ class Recorder:
                 return
 
     def _describe(self) -> dict[str, Any]:
-        """Writes down what the run is, as far as it is known."""
+        """The description of the run for the record, as far as the run is known."""
         run, report = dict(self.about.run), self.report or {}
         return {
             "command": run.get("command", ""),
@@ -250,16 +250,17 @@ def record(
     launched: bool,
     largest: int | None = None,
 ) -> int:
-    """Exit code. `largest`: bytes, instead of a share of the free space. `launched`: standard input
-    says when the run is over, and what its report is; or it is what the reader reads."""
-    os.nice(5)  # the radio first
+    """Records until the end and returns the exit code. `largest`: bytes, instead of a share of the
+    free space. `launched`: standard input says when the run is over and what its report is; with a
+    pipe.Reader it has the messages themselves."""
+    os.nice(5)  # the radio has precedence
     over = []
     for signum in SIGNALS:
         signal.signal(signum, lambda signum, _: over.append(signal.Signals(signum).name))
     recorder = Recorder(cell, path, reader)
-    heard = isinstance(reader, pipe.Reader)
-    # a launcher's report has them; else the end of the record would wait for them
-    if heard or not launched:
+    from_pipe = isinstance(reader, pipe.Reader)
+    # A launcher's report has them; without it the end of the record would wait for them.
+    if from_pipe or not launched:
         recorder.threads.append(threading.Thread(target=versions, args=(places,), daemon=True))
     try:
         limits = Limits(recorder.file.target.parent, largest)
@@ -283,7 +284,7 @@ def record(
                 over.append("--duration")
             if isinstance(reader, pipe.Reader) and reader.over:
                 over.append("the window")
-            if launched and not heard and select.select([0], [], [], 0)[0]:
+            if launched and not from_pipe and select.select([0], [], [], 0)[0]:
                 part = os.read(0, 1 << 16)
                 output += part
                 if not part:
@@ -295,7 +296,7 @@ def record(
                 if reached := limits.reached(recorder.file.size):
                     recorder.end_early(reached)
                     # A launcher has a report to say at the end, which is for the record, too.
-                    if heard or not launched:
+                    if from_pipe or not launched:
                         over.append(reached)
             if recorder.cut is None and now - kept > CHECKPOINT_S:
                 recorder.checkpoint()

@@ -38,14 +38,16 @@ REFUSED_COLUMNS = (
     ("received_ns", "i8", "ns"),
     ("future", "u8", "1"),
 )
-INCOMPRESSIBLE = {"payload", "data"}  # what applications sent
-FLAT_CHUNK = 1 << 16
-TEXTS_CHUNK = 256
+# columns of application data, which compression would not make smaller
+INCOMPRESSIBLE = {"payload", "data"}
+FLAT_CHUNK = 1 << 16  # values in a chunk of a ragged column
+TEXTS_CHUNK = 256  # texts in a chunk of the dictionary
 
 
 def check_target(path: pathlib.Path | str, recovered: pathlib.Path | None = None) -> pathlib.Path:
-    """The path as an absolute one, if a record can be written there. Only a record is replaced.
-    `recovered`: what becomes of it."""
+    """The absolute path of a record that can be written there. Only a file that is a record is
+    replaced. `recovered`: the unfinished record that is being recovered to this path. Raises
+    BadInput."""
     target = outputs.check("record", path)
     if target.exists() and not (target.is_file() and record_seal.is_record(target)):
         raise BadInput(
@@ -86,7 +88,7 @@ class RecordFile:
             record_seal.FORMAT,
             record_seal.FORMAT_VERSION,
         )
-        self.last = {"last_slot": -1, "last_wall_ns": 0}  # of the messages
+        self.last = {"last_slot": -1, "last_wall_ns": 0}  # slot and time of the last message
         for name, value in ({"complete": 0, "strings_dropped": 0} | self.last).items():
             self.file.attrs.create(name, value, dtype="i8")
         self.strings = Strings()
@@ -98,10 +100,11 @@ class RecordFile:
             chunks=(TEXTS_CHUNK,),
             compression="gzip",
         )
-        self.about: dict[str, str] = {}  # as written
-        self.kept_messages = 0  # that a reader finds, whatever happens to the recorder
+        self.about: dict[str, str] = {}  # description of the run, as it was written last
+        # messages that are on the disk, and found even if the recorder is killed
+        self.kept_messages = 0
         self.messages = 0
-        self.tables: dict[tuple[str, str], Table] = {}  # of topic and source
+        self.tables: dict[tuple[str, str], Table] = {}  # by topic and source
         self.gaps, self.refused = (
             self._notes("gaps", GAP_COLUMNS),
             self._notes("refused", REFUSED_COLUMNS),
@@ -135,7 +138,8 @@ class RecordFile:
         return table.pending >= table.block - (table.rows - table.pending) % table.block
 
     def refuse(self, source: str, topic: str, received_ns: int, future: int) -> None:
-        """A message that was no use. `future`: number of one of a later version, 0: it is none."""
+        """Notes a message that could not be used. `future`: the number of its version if that is
+        later than this program's, else 0."""
         self._note(self.refused, source, topic, received_ns, future)
 
     def add(self, message: telemetry.Message) -> None:
@@ -279,7 +283,7 @@ class RecordFile:
     def abandon(self) -> str:
         """Closes the file after a failure, and deletes it if it holds no messages. Returns a clause
         about what is left, or ""."""
-        # after a failed write the library may find what it wrote missing
+        # After a failed write the library may not find what it wrote itself.
         with contextlib.suppress(Exception):
             self.file.close()
         self.storage.close()

@@ -16,8 +16,8 @@ from ..errors import BadInput
 from ..machine import confined
 
 FORMAT, FORMAT_VERSION = "openwip-run-record", 1
-BEFORE = b"OWIPSES"  # what the monitor recorded before it recorded this
-SIZE = 512
+BEFORE = b"OWIPSES"  # first bytes of the files that earlier releases of the monitor recorded
+SIZE = 512  # bytes
 PART = ".part"  # ending of the name while the recorder is at work
 WRITTEN_BY = "valid: a file of ./openwip record or --record"
 

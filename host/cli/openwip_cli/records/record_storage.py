@@ -31,8 +31,8 @@ from .record_seal import SIZE, Journal
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-PAGE = 4096
-ENTRY = 8 + PAGE  # of the journal: number of the page, its bytes
+PAGE = 4096  # bytes
+ENTRY = 8 + PAGE  # bytes of a journal entry: the number of the page and its content
 
 
 def _rounded_up(size: int) -> int:
@@ -127,7 +127,7 @@ class Storage(_Bytes):
         super().__init__(
             os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         )
-        with contextlib.suppress(OSError):  # a file system without locks
+        with contextlib.suppress(OSError):  # some file systems have no locks
             fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.error: OSError | None = None
         self.kept = 0  # pages below this byte are as the last commit() left them
@@ -193,7 +193,8 @@ class Storage(_Bytes):
                 0,
             )
             os.fdatasync(self.fd)
-            for number, page in self.pages.items():  # the first block is ours
+            # the first block has been written by this class already
+            for number, page in self.pages.items():
                 _write_all(
                     self.fd,
                     memoryview(page)[SIZE if number == 0 else 0 :],

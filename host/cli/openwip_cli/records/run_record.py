@@ -33,9 +33,9 @@ HEAD = (
     ("message.user", "u4"),
     ("message.received_ns", "i8"),
 )
-PIECE = 16 << 20  # bytes of a column that are asked for at once
-LARGEST_COLUMN = 2 << 30  # bytes in memory
-LARGEST_LISTING = 64 << 20
+PIECE = 16 << 20  # bytes of a column that are requested at a time
+LARGEST_COLUMN = 2 << 30  # bytes of a column in memory
+LARGEST_LISTING = 64 << 20  # bytes of JSON with names and shapes of the columns
 # The exceptions in which reading a value of a wrong type or shape ends.
 MISFITS = (
     ArithmeticError,
@@ -128,7 +128,7 @@ class Table:
 class RecordedVerdict(TypedDict):
     valid: bool
     reasons: list[str]
-    final: bool  # of a verdict
+    final: bool  # it is the verdict at the end of the run
 
 
 class RunRecord:
@@ -237,7 +237,8 @@ class RunRecord:
         return self._topics
 
     def each(self, *topics: str) -> Iterator[tuple[str, str, Table]]:
-        """(topic, source, its Table) of what was recorded; of `topics`, or all."""
+        """(topic, source, Table) of everything that was recorded of these topics; without
+        arguments, of all."""
         for topic, source in self.tables():
             if not topics or topic in topics:
                 yield topic, source, Table(self, f"topics/{topic}/{source}")
@@ -367,7 +368,7 @@ def info_text(r: RunRecord) -> str:
 
 
 def info(arguments: list[str]) -> int:
-    # a reader in another Python has no YAML, which that needs
+    # imported here: it needs YAML, which a reader without OpenWIP may not have
     from ..settings.command_line import Parser
 
     p = Parser("record info", "What is in a run record.")

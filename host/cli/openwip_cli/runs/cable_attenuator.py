@@ -38,7 +38,8 @@ from ..settings.table import setting
 from ..text import of_yaml, to_yaml
 
 LEVELS = setting("attenuator.levels_db", "demo", running=True)
-LOOK_S, TAKEN_S, BEGUN_S = 0.2, 2.0, 10.0  # a run whose table never began is lost: no haste
+# seconds; BEGUN_S is long, because a run whose table never began is lost
+LOOK_S, TAKEN_S, BEGUN_S = 0.2, 2.0, 10.0
 TOPIC, PUBLISHED_EVERY_S = "attenuator", 0.1
 BUSY = ("armed", "playing")
 
@@ -132,7 +133,7 @@ class Player:
     def noted(self) -> Iterator[None]:
         try:
             yield
-        except NoAnswer as e:  # or what it refuses
+        except NoAnswer as e:  # the device may also refuse
             self.wrong = self.wrong or str(e)
 
     def leave(self) -> None:
@@ -174,7 +175,8 @@ class Player:
         reply = pb.Reply(ok=True)
         try:
             request = pb.Request.FromString(message)
-            if request.WhichOneof("what") == "reset_counters":  # the measured time begins
+            # resetting the counters begins the measured time
+            if request.WhichOneof("what") == "reset_counters":
                 self.begins.set()
             elif request.WhichOneof("what") == "configure_yaml":
                 self.configure(request.configure_yaml)
@@ -184,27 +186,29 @@ class Player:
         return reply
 
     def reported(self) -> pb.AttenuatorStatus:
-        s, of = self.status, pb.AttenuatorStatus(channels=self.channels)
-        of.levels_db.extend(s.levels[c - 1] * link.STEP_DB for c in self.channels)
-        of.effective_yaml = to_yaml({"attenuator": {"levels_db": text_of(list(of.levels_db))}})
-        of.name, of.state, of.wrong, of.set_by_hand = (
+        device, reply = self.status, pb.AttenuatorStatus(channels=self.channels)
+        reply.levels_db.extend(device.levels[c - 1] * link.STEP_DB for c in self.channels)
+        reply.effective_yaml = to_yaml(
+            {"attenuator": {"levels_db": text_of(list(reply.levels_db))}}
+        )
+        reply.name, reply.state, reply.wrong, reply.set_by_hand = (
             self.name,
-            link.STATES[s.state],
+            link.STATES[device.state],
             self.wrong,
             self.set_by_hand,
         )
-        of.steps, of.clipped, of.silent_s = (
+        reply.steps, reply.clipped, reply.silent_s = (
             len(self.table) // len(self.channels),
             self.clipped,
             time.monotonic() - self.heard,
         )
-        of.played, of.underflows, of.late, of.missed_ticks = (
-            s.played,
-            s.underflows,
-            s.late,
-            s.missed_ticks - self.missed_before,
+        reply.played, reply.underflows, reply.late, reply.missed_ticks = (
+            device.played,
+            device.underflows,
+            device.late,
+            device.missed_ticks - self.missed_before,
         )
-        return of
+        return reply
 
     def serve(
         self, socket: zmq.Socket, publisher: telemetry.Publisher, station: telemetry.Reader
@@ -234,10 +238,10 @@ def main(arguments: list[str], places: Places) -> int:
         if arguments[1:] != ["--check"]:
             socket.bind(wanted["control"])
             publisher = telemetry.Publisher(wanted["telemetry"], [TOPIC])
-            # the controller's patience is a tenth of a second
+            # The controller stops after a tenth of a second of silence.
             with contextlib.suppress(OSError):
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-        rights.become_account()  # before a table of unknown origin is read
+        rights.become_account()  # rights are given up before a table of unknown origin is read
         player = Player(device, wanted, snr)
         if arguments[1:] == ["--check"]:
             if wanted["trace"]:
@@ -317,7 +321,7 @@ class CableAttenuator:
 
 
 def config(scenario: Scenario, endpoints: dict[str, str] | None = None) -> dict[str, Any]:
-    """Empty: there is none."""
+    """The configuration of the attenuator; {}: the cell has none."""
     wanted = {
         key.removeprefix("attenuator."): value
         for key, value in scenario.values.items()

@@ -44,11 +44,11 @@ from .options import Options, parse_demo
 from .phases import carry_out
 
 Answer = TypeVar("Answer")
-LOCK_TIMEOUT_S = 10  # of air time
-CAUGHT_UP_S = 0.005  # behind the wall clock
+LOCK_TIMEOUT_S = 10  # seconds of air time
+CAUGHT_UP_S = 0.005  # seconds behind the wall clock at which the medium counts as on time
 CATCH_UP_TIMEOUT_S = 10
 FACTS_TIMEOUT_S = 3
-FADER_SIDES = ("-base-input", "-terminal-output")  # what its recordings' names end with
+FADER_SIDES = ("-base-input", "-terminal-output")  # endings of the names of its recordings
 
 
 # --- a running cell ---
@@ -320,7 +320,7 @@ def main(arguments: list[str], places: Places) -> int:
         if options.scenario["air.speed"] == pace.AUTO:
             return run_at_the_pace_found(options, places, progress)
         with owned_cell(options.name, progress) as (cell, supervisor):
-            # its clock has one pace, so no other is tried
+            # a fader's clock has one pace, so no other is tried
             if options.scenario["link.loop"] == loop.AUTO:
                 loop.take(options, loop.radios_of_demo(options.scenario), 0, places, progress)
             return run_cell(cell, supervisor, options, places, progress)
@@ -388,7 +388,8 @@ def in_cell(
 
 
 class DemoRun(MeasuredRun):
-    """`trial`: of the pace: "none", "only" (it is tried and the cell ends), "if needed", "again"."""
+    """A demo that runs. `trial`: whether its pace is tried first: "none", "only" (after it the cell
+    ends), "if needed", "again"."""
 
     cell: DemoCell
 

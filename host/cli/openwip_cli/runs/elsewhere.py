@@ -21,7 +21,7 @@ from ..machine import system
 from ..machine.places import Places
 from .pool import END_S, LIMIT_MIN, LOOK_S, Pool, end, write_json
 
-SNAKEMAKE = "campaigns/bin/snakemake"  # of the build
+SNAKEMAKE = "campaigns/bin/snakemake"  # file of the build
 
 
 def check(places: Places) -> None:
@@ -106,7 +106,7 @@ class Elsewhere(Pool):
                 while left and not ended:
                     ended = bool(select.select([pidfd], [], [], LOOK_S)[0])
                     self.look(left, take)
-                # it may not yet know; the files are what counts
+                # Snakemake may not know of it yet; only the files count.
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     snakemake.wait(END_S)
             finally:
@@ -118,7 +118,7 @@ class Elsewhere(Pool):
         finally:
             for s, handler in old.items():
                 signal.signal(s, handler)
-        if snakemake.returncode < 0 and left:  # it says nothing of the runs
+        if snakemake.returncode < 0 and left:  # killed: its exit code says nothing about the runs
             raise CellDied(
                 f"Snakemake {how_ended(snakemake.returncode)}; what was finished stays, the same"
                 " command goes on"

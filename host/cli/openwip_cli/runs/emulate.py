@@ -96,7 +96,7 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
         elif shadowing != "as_defined":
             arguments.append(f"--shadowing-db={shadowing}")
         channel.run_program(places, arguments)
-        folder.chmod(0o755)  # in virtual time it is read as who the process becomes
+        folder.chmod(0o755)  # in virtual time the process reads it under another user
         yield Scenario(
             s.values
             | {
@@ -140,9 +140,9 @@ def config(cell: Cell, s: Scenario) -> dict[str, Any]:
 
     given = inputs.for_process(s.values, SETTINGS)
     values = {
-        theirs: text_of(given[ours])
-        for theirs, ours in table.process_keys("emulator", NAME).items()
-        if given[ours] is not None
+        process_key: text_of(given[key])
+        for process_key, key in table.process_keys("emulator", NAME).items()
+        if given[key] is not None
     }
     return table.nested(values | {"channel.errors": errors}) | {
         "name": cell.name,
@@ -317,7 +317,7 @@ def at_the_end(
 
 
 def bearer_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] | None:
-    """The bearer of a UMTS link, each way; nothing: the link is none."""
+    """The bearer of a UMTS link, by direction; None: the link is not of UMTS."""
     if not base.HasField("bearer"):
         return None
     return {
@@ -327,27 +327,27 @@ def bearer_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] 
 
 
 def mobility_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] | None:
-    """The networks of a terminal that moves between them; nothing: the link is no such one."""
+    """The networks between which a terminal moved; None: the link has a single network."""
     if not base.HasField("mobility"):
         return None
-    said = base.mobility
+    reported = base.mobility
     return {
-        "network": said.network,
-        "destination": said.destination,
-        "handovers": said.handovers,
-        "state_changes": said.state_changes,
-        "handing_over_s": said.handing_over_s,
-        "application_bytes": said.application_bytes,
-        "latest": [link_counts.counts_of(one, "") for one in said.latest],
+        "network": reported.network,
+        "destination": reported.destination,
+        "handovers": reported.handovers,
+        "state_changes": reported.state_changes,
+        "handing_over_s": reported.handing_over_s,
+        "application_bytes": reported.application_bytes,
+        "latest": [link_counts.counts_of(one, "") for one in reported.latest],
         "mean_rate_bps": {
-            "down": said.mean_rate_bps,
+            "down": reported.mean_rate_bps,
             "up": terminal.mobility.mean_rate_bps,
         },
     }
 
 
 def recorded_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] | None:
-    """The network that is played from a record; nothing: the link is no such one."""
+    """The network that is played from a record; None: the link is not played from one."""
     if not base.HasField("recorded"):
         return None
     return {

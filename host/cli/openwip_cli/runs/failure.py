@@ -27,7 +27,7 @@ OWN_FAULTS = (
     signal.SIGSYS,
     signal.SIGTRAP,
 )
-LAST_LINE = 2000  # characters of it that are kept
+LAST_LINE = 2000  # characters of the last line that are kept
 
 
 class Cause(str, enum.Enum):
@@ -39,7 +39,7 @@ class Cause(str, enum.Enum):
     TIMED_OUT = "timed_out"
     KILLED = "killed"  # ended by a signal from outside
     OUT_OF_MEMORY = "out_of_memory"  # ended by the kernel, which needed the memory
-    # the machine had no more of something: disk, processes, files
+    # the machine ran out of a resource: disk, processes, files
     EXHAUSTED = "exhausted"
     LOST = "lost"  # the worker ended without a result
 
@@ -53,7 +53,7 @@ class Failure:
     cause: Cause
     exit_code: int | None = None
     signal: str | None = None
-    said: str = ""  # the last line of standard error
+    said: str = ""  # last line of standard error
     seconds: float = 0.0
 
     def text(self) -> str:
@@ -83,7 +83,8 @@ class Failure:
 
 
 def of_tree(tree: dict[str, Any]) -> Failure:
-    """ValueError, LookupError, TypeError: it is none."""
+    """A failure from its JSON. Raises ValueError, LookupError or TypeError if the tree is no
+    failure."""
     fields: dict[str, Any] = tree | {"cause": Cause(tree["cause"])}
     return Failure(**fields)
 
@@ -91,9 +92,9 @@ def of_tree(tree: dict[str, Any]) -> Failure:
 def of_exit(
     code: int, said: str, seconds: float, timed_out: bool = False, memory: bool = False
 ) -> Failure:
-    """`code`: as subprocess has it, negative for a signal; a shell, and a program that cleans up
-    before, end with 128 + signal.
-    `memory`: meanwhile the kernel ended processes for want of memory."""
+    """The failure of a process that ended with `code`, as subprocess gives it: negative for a
+    signal; a shell, or a program that cleans up before, ends with 128 + signal. `memory`: meanwhile
+    the kernel killed processes because memory ran out."""
     number = -code if code < 0 else code - 128
     by = signal.Signals(number) if number in set(signal.Signals) else None
     if timed_out:

@@ -14,13 +14,14 @@ from ..settings import radios, table
 from ..settings.scenario import Scenario, check_cables, check_free_running, text_of
 
 AUTO, AS_SET = "auto", "as_set"
-SECONDS = 10.0  # of bursts and slots, at each radio
-LIMIT_S = SECONDS + 50  # with opening the radio, which may have to be loaded first
+SECONDS = 10.0  # seconds of bursts and slots, at each radio
+# seconds, including opening the radio, whose image may have to be loaded first
+LIMIT_S = SECONDS + 50
 MEASURED = ("link.transmit_lead_slots", "link.retransmission_delay_ms")
 DELAY = "fader.delay_samples"
-# of a cell: receives from the base station, sends to the terminal
+# The radios of a fader: one receives from the base station, one sends to the terminal.
 FADER = ("fader-base", "fader-terminal")
-# of the slots: for the stations, for a fader
+# The shares of slots on which the loop is based: for the stations, and for a fader.
 SHARES = ((radio_loop.RARE[0], radio_loop.LONGEST), *((rare, rare) for rare in radio_loop.RARE))
 
 
@@ -32,8 +33,8 @@ class Asked(NamedTuple):
 
 
 def refuse_beside(values: dict[str, Any]) -> None:
-    """Refuses settings that would be measured. `values`: those that were given, without
-    defaults."""
+    """Raises BadInput for a setting that --loop auto would measure. `values`: those that were
+    given, without defaults."""
     for key in MEASURED if values.get("link.loop") == AUTO else ():
         if values.get(key) is not None:
             raise BadInput(
@@ -43,12 +44,12 @@ def refuse_beside(values: dict[str, Any]) -> None:
 
 
 def radios_of_demo(scenario: Scenario) -> dict[str, Asked]:
-    """Each on its own, with a path from its transmitter to its receiver in the place of the
-    medium."""
-    of = radios.radios(scenario)
+    """The radios of a demo, each measured alone, with a path from its transmitter to its receiver
+    instead of the medium."""
+    radio_of = radios.radios(scenario)
     return {
-        name: Asked(",".join(filter(None, ("type=vusrp", one.arguments))), ())
-        for name, one in of.items()
+        name: Asked(",".join(filter(None, ("type=vusrp", radio.arguments))), ())
+        for name, radio in radio_of.items()
     }
 
 
@@ -80,9 +81,9 @@ def not_shown(found: dict[str, Any]) -> Iterator[str]:
 
 class Settled(NamedTuple):
     loop: radio_loop.Loop
-    fader: dict[str, Any]  # its delay; empty: there is none
-    share: str  # of the slots received, that the fader's delay is of
-    why: str  # it cannot be; empty: it can
+    fader: dict[str, Any]  # settings of the fader: its delay; empty: there is no fader
+    share: str  # share of the received slots on which the fader's delay is based
+    why: str  # why the loop cannot be used; empty: it can
 
     @property
     def flags(self) -> str:
@@ -92,7 +93,7 @@ class Settled(NamedTuple):
 def settle(found: dict[str, dict[str, Any]], scenario: Scenario, more_slots: int) -> Settled:
     """The settings that follow from measurements of the radios, by role."""
     fader = {DELAY: scenario[DELAY]} if FADER[0] in found else {}
-    # one stall of 20 ms is no reason not to begin
+    # A single stall of 20 ms is no reason to refuse a run.
     for rare, share in SHARES if fader else SHARES[1:]:
         if fader:
             fader = {
@@ -138,11 +139,13 @@ def take(
             f"--loop auto: {settled.flags} follow from this machine, {why}; ./openwip doctor --loop"
             " says what takes so long"
         )
-    # the report's `config` is this run
+    # so that the report's `config` shows the settings of this run
     scenario.values.update(loop.settings, **fader, **{"link.loop": AS_SET})
     check_cables(scenario)
     check_free_running(scenario)
-    doubts = [f"{one.radio}: {doubt}" for one, of in found.items() for doubt in not_shown(of)]
+    doubts = [
+        f"{one.radio}: {doubt}" for one, measured in found.items() for doubt in not_shown(measured)
+    ]
     if fader and share != radio_loop.LONGEST:
         doubts.append(
             "the fader's delay is shorter than the longest reception seen, which would make its"

@@ -19,12 +19,12 @@ Workload = Callable[[MeasuredCell], dict[str, Any] | None]
 
 
 class MeasuredRun(phases.Run):
-    """`workload(cell)` returns {"tcp", "cpu", "failed" (in words), ...}; what else it returns is
-    `workload_result`."""
+    """A run with a measured interval. `workload(cell)` returns {"tcp", "cpu", "failed" (reasons),
+    ...}; the remaining entries become `workload_result`."""
 
     watch: TelemetryWatch
     applications: ApplicationClock
-    now: facts.Statuses  # at the end
+    now: facts.Statuses  # statuses at the end
     kernel: dict[str, Interface] | None
     realtime: Realtime
 
@@ -58,7 +58,7 @@ class MeasuredRun(phases.Run):
 
     def drain(self) -> None:
         cell, speed = self.cell, self.cell.scenario.speed
-        # a workload that has not set the marks
+        # The workload has not set the marks itself.
         if cell.marks["first"] is self.first or "last" not in cell.marks:
             cell.mark("last")
         self.waiting = self.applications.report()

@@ -17,7 +17,7 @@ from ..settings.scenario import Scenario
 from ..text import to_yaml
 from . import emulate, ns3_tcp, split_tcp, virtual
 
-PROGRAM = "host/simulator/wip_ns3"  # of the build
+PROGRAM = "host/simulator/wip_ns3"  # file of the build
 
 
 def run(

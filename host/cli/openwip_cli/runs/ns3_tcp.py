@@ -14,10 +14,10 @@ from ..settings.scenario import Scenario
 SOCKET, BASE = "ns3::TcpSocket::", "ns3::TcpSocketBase::"
 
 
-# the unit is what an attribute wants behind the number
+# Name in --tcp -> setting; its unit is the suffix that an ns-3 attribute takes after the number.
 TCP = {name: table.setting(key, "ns3") for name, key in table.names_of("ns3").items()}
 SENDERS: tuple[str, ...] = getattr(TCP.pop("sender").kind, "words")
-# of an attribute, as of a setting
+# Words of a setting -> words of an ns-3 attribute.
 WORDS = {"on": "true", "off": "false", "True": "true", "False": "false"}
 # Sysctls of net.ipv4 that are settings, and those that are as they have to be for ns-3 to be what
 # they ask for.

@@ -43,22 +43,22 @@ class Options:
     listen: "remote.Listen | None" = None  # remote.check_listen()
     outside: "outside.Outside" = dataclasses.field(default_factory=outside.Outside)
     replay_iq: str | None = None  # FILE in the place of the radio
-    pace_found: float | None = None  # with --speed auto, where it had to be tried
-    loop_found: dict[str, Any] | None = None  # with --loop auto: runs/loop.py
+    pace_found: float | None = None  # found by --speed auto, if a trial was needed
+    loop_found: dict[str, Any] | None = None  # found by --loop auto (runs/loop.py)
     # files that are read, and so not to be written
     inputs: list[str] = dataclasses.field(default_factory=list)
-    generator: bool = False  # of the emulator: virtual time, no cell
-    time: str = CLOCKS[0]  # of the emulator
-    # of the kernel in virtual time
+    generator: bool = False  # of emulate: virtual time, without a cell
+    time: str = CLOCKS[0]  # of emulate: one of CLOCKS
+    # Sysctls of the kernel in virtual time.
     sysctl: dict[str, str] = dataclasses.field(default_factory=dict)
-    tcp: dict[str, str] = dataclasses.field(default_factory=dict)  # of ns-3
+    tcp: dict[str, str] = dataclasses.field(default_factory=dict)  # settings of the TCP of ns-3
 
 
 def settings_parser(
     command: str, description: str, settings: list[Setting], name: str, one_cell: bool = True
 ) -> Parser:
-    """The settings, and what every run has around them; of one cell its cores and what is left of
-    it, too."""
+    """A parser with an option for each setting, and the options that all runs have. `one_cell`:
+    those for the cores of a cell and for what is left after it, too."""
     p = Parser(command, description, usage=f"./openwip {command} [OPTIONS]")
     rooms: dict[str, Any] = {"": p}  # headings of the help, as of docs/reference/settings.md
     for s in settings:
@@ -174,8 +174,8 @@ OUTPUTS = ("json", "record", "capture")
 def options_of(
     given: argparse.Namespace, settings: list[Setting], files: list[str] | None = None
 ) -> "Options":
-    """Options of parsed arguments: file under flags, all checked. `files`: what has been read of
-    files besides."""
+    """The options of a run, all checked: values of a file, which options of the command line
+    replace. `files`: other files that were read for them."""
     outputs.apart(given, "config", *OUTPUTS)
     scenario = check_together(scenario_of(given, settings))
     inputs = [*(files or ()), *scenario.files, *([given.config] if given.config else [])]

@@ -27,11 +27,11 @@ from ..machine.places import COMPILED, Places
 from ..text import of_json
 from . import failure
 
-END_S = 20  # for runs to take their cells down
-LOOK_S = 0.5  # between two looks for new files
-LIMIT_MIN = 60  # of one run
+END_S = 20  # seconds in which runs take their cells down
+LOOK_S = 0.5  # seconds between two searches for new files
+LIMIT_MIN = 60  # minutes that one run may take
 MADE = ".made"  # ending of what a run has written, until its supervisor hands it over
-STARTS = 3  # of a supervisor that ends without a word
+STARTS = 3  # how often a supervisor that ends without a word is started
 
 
 def write_json(path: pathlib.Path, value: object, sync: bool = True) -> None:
@@ -45,7 +45,7 @@ def with_parent(pid: int) -> None:
 
 
 def hand_over(made: pathlib.Path, out: pathlib.Path) -> bool:
-    """False: the run has left nothing."""
+    """Gives a finished result its name. False: the run has left no result."""
     try:
         made.rename(out)
     except FileNotFoundError:
@@ -63,8 +63,8 @@ class Worker:
 
 
 class Pool:
-    """`slots`: how many at a time here. `command`: makes OUT from SPEC, given both. `limit_min`:
-    after which a run is ended."""
+    """Carries out runs. `slots`: number of runs at a time on this machine. `command`: makes OUT from
+    SPEC, given both. `limit_min`: minutes after which a run is ended."""
 
     def __init__(
         self,
@@ -102,8 +102,7 @@ class Pool:
             raise BadInput(f"{self.folder}: another campaign is at work there") from None
 
     def prepare(self, specs: dict[str, Any]) -> None:
-        """A specification that is there stays, unless it is none: it is made of the experiment's
-        file."""
+        """Writes the specification of each run. One that exists is kept, unless it is not JSON."""
         for key, spec in specs.items():
             path = self.folder / "specs" / f"{key}.json"
             try:
@@ -188,7 +187,7 @@ class Pool:
             stdout=log,
             stderr=log,
             cwd=self.folder,
-            start_new_session=True,  # a Ctrl-C is this process's
+            start_new_session=True,  # a Ctrl-C is handled by this process alone
             env=self.environment,
             preexec_fn=system.follower(),
         )
@@ -209,11 +208,11 @@ class Pool:
     def lose(self, specs: dict[str, Any], left: dict[str, None]) -> None:
         """Writes the result of the runs that were begun and have no file now that all is over, not
         even their supervisor's: their workers were lost."""
-        there = self.there(left)
+        results = self.there(left)
         for key in left:
-            if key not in there and self.log(key).exists():
+            if key not in results and self.log(key).exists():
                 lost = failure.Failure(failure.Cause.LOST, said=failure.last_line(self.log(key)))
-                # a file system that gives errors may be why there is none
+                # the file may be missing because the file system returns errors
                 with contextlib.suppress(OSError):
                     out = self.folder / "runs" / f"{key}.json"
                     if not hand_over(out.with_suffix(MADE), out):

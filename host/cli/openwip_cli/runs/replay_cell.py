@@ -41,9 +41,9 @@ from .replay_radio import OVER
 
 TUN_ADDRESS = "192.0.2.1/32"
 VERDICT_EVERY_S = 1.0
-SETTLED_S = 5.0  # until macd has taken the last report
-SILENCE_S = 60  # of the flowgraph, for macd: at the end of the recording it waits here
-LAST_WORDS_S = 0.3  # for telemetry on its way
+SETTLED_S = 5.0  # seconds until macd has taken the last report
+SILENCE_S = 60  # macd's limit for a silent flowgraph, which waits at the end of the recording
+LAST_WORDS_S = 0.3  # seconds for telemetry on its way
 
 
 def macd_tree(cell: Cell, recording: recordings.Recording) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def macd_tree(cell: Cell, recording: recordings.Recording) -> dict[str, Any]:
     it."""
     link = dict(recording.whole.get("openwip:link", {}))
     receiver = recording.whole["openwip:receiver"]
-    link.update(combining=receiver["combining"], tcp_l=False)  # there is no TCP to help
+    link.update(combining=receiver["combining"], tcp_l=False)  # no TCP runs over a replay
     endpoints = {
         "slot_link": cell.line("terminal.slot"),
         "uplink": cell.line("uplink"),
@@ -118,7 +118,7 @@ class Replay(phases.Run):
     def start(self) -> None:
         cell, run = self.cell, {"OPENWIP_RUN": str(self.cell.run)}
         path = configuration.write_config(cell, "terminal", macd_tree(cell, self.recording))
-        before = os.umask(0o007)  # the account may read it
+        before = os.umask(0o007)  # readable for the account's group
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
         os.umask(before)
         self.supervisor.start(
@@ -266,7 +266,7 @@ def run_replay(options: Options, places: Places) -> int:
             cell.run / "replay.json",
             json.dumps({"file": recording.base, "start_ns": start_ns(recording)}),
         )
-        # without a name: nothing is left of it after a kill
+        # An unnamed file, so that a kill leaves nothing behind.
         own = f"/proc/{os.getpid()}/fd/{reports.fileno()}"
         speed = options.scenario.speed
         replay = Replay(cell, supervisor, recording, speed, places, own, progress)

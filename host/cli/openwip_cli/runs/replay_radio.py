@@ -23,8 +23,8 @@ from ..machine.places import Places
 
 OVER = "replayed.json"
 TICK_S = 0.1
-STOP_LIMIT_S = 0.6  # then the process ends even if a thread hangs
-BUFFER_SAMPLES = 65536
+STOP_LIMIT_S = 0.6  # seconds after which the process ends even if a thread hangs
+BUFFER_SAMPLES = 65536  # least output buffer of the source, samples
 
 
 def say(text: str) -> None:

@@ -96,9 +96,9 @@ def in_cell(
     over: Callable[..., Any] = lambda result: result,
     apart: bool = False,
 ) -> dict[str, Any]:
-    """`phases()` gives the report with its verdict; `over(result)` what is added once the cell has
-    ended. `run`: (scenario, seed) as the record has them, where they are not those of the options.
-    `apart`: of placement.choose()."""
+    """Runs the phases in a cell. `phases()` returns the report with its verdict, `over(result)`
+    what is added to it once the cell has ended. `run`: (scenario, seed) for the record, if not
+    those of the options. `apart`: see placement.choose()."""
     scenario, seed = run or (options.scenario.tree(), options.scenario["seed"])
     if options.logs:
         supervisor.keep_logs(options.logs, options.inputs)

@@ -41,9 +41,9 @@ from . import run as runs
 PROGRAM, GUEST = "host/split/wip_split", "host/split/wip_split_guest"
 KEYS = [key for key in table.keys_of("split") if key.startswith("split_tcp.")]
 WIRED, PROXY = "wired", "split"  # names of the processes
-MARK, ROUTES = 1, 100  # of the packets that are the proxy's
+MARK, ROUTES = 1, 100  # firewall mark and routing table of the proxy's packets
 WAYS = ("opener", "other")
-NAMESPACE_DESCRIPTOR = 3  # of the program between two sides of a kernel in virtual time
+NAMESPACE_DESCRIPTOR = 3  # descriptor of the program between two sides of a kernel in virtual time
 
 
 def asked(s: Scenario) -> bool:
@@ -88,8 +88,8 @@ def proxy_config(cell: Cell, s: Scenario) -> dict[str, Any]:
 
 
 def wired_config(cell: Cell, tree: dict[str, Any]) -> dict[str, Any]:
-    """`tree`: of the bearer's emulator. The wired network is one as well, between server and
-    controller."""
+    """The configuration of the second emulator, which is the wired network between server and
+    controller. `tree`: configuration of the emulator of the bearer."""
     wired = copy.deepcopy(tree)
     wired["link"]["kind"], wired["name"], wired["terminals"] = "wire", WIRED, 1
     for end, station, interface, address in (
@@ -158,24 +158,25 @@ class SplitCell(runs.MeasuredCell):
     def prepare(self) -> None:
         """The controller's namespace, before its interfaces are made. Its proxy listens below 1024
         as the account."""
-        there = self.cell.namespace(CONTROLLER)
+        namespace = self.cell.namespace(CONTROLLER)
         command(
-            there,
+            namespace,
             "sh",
             "-c",
             "cd /proc/sys/net/ipv4 && echo 1 >ip_forward && echo 0 >ip_unprivileged_port_start && "
             "for i in all default; do echo 0 >conf/$i/rp_filter; done",
         )
-        system.ip("-n", there, "rule", "add", "fwmark", str(MARK), "lookup", str(ROUTES))
+        system.ip("-n", namespace, "rule", "add", "fwmark", str(MARK), "lookup", str(ROUTES))
         system.ip(
-            "-n", there, "route", "add", "local", "default", "dev", "lo", "table", str(ROUTES)
+            "-n", namespace, "route", "add", "local", "default", "dev", "lo", "table", str(ROUTES)
         )
-        command(there, "nft", "-f", "-", given=rules(self.scenario))
+        command(namespace, "nft", "-f", "-", given=rules(self.scenario))
 
     def start(
         self, tree: dict[str, Any], places: Places, progress: Callable[[str], None], program: str
     ) -> None:
-        """`tree`, `program`: of the bearer's emulator, which is up."""
+        """Starts the wired network and the proxy. `tree`, `program`: configuration and program of
+        the emulator of the bearer, which runs already."""
         cell, supervisor, run = self.cell, self.supervisor, {"OPENWIP_RUN": str(self.cell.run)}
         progress(f"cell '{cell.name}': starting the wired network and the proxy of split TCP")
         path = configuration.write_config(cell, WIRED, wired_config(cell, tree))
@@ -223,20 +224,20 @@ class SplitCell(runs.MeasuredCell):
         air = timing.realtime_of(
             self.wired_before, now.wired.air, timing.missed(now.wired.air, now.wired.base.radio)
         )
-        there = kernel and {end: kernel[f"wired.{end}"] for end in ("base", "terminal")}
+        interfaces = kernel and {end: kernel[f"wired.{end}"] for end in ("base", "terminal")}
         self.found = report_of(now.split) | {
             "wired": wired_report(now.wired.base, now.wired.terminal),
             "wired_pacing_us": air["pacing_us"],
             "rule": self.rule_counts(),
         }
         return {
-            "wired": wired_facts(now.wired.base, now.wired.terminal, there, pacing=air),
+            "wired": wired_facts(now.wired.base, now.wired.terminal, interfaces, pacing=air),
             "split": self.found,
         }
 
     def rule_counts(self) -> dict[str, int]:
-        """Packets in the controller: of the proxy's connections, all others, connections among
-        those."""
+        """Packets that the rules in the controller counted: those of connections of the proxy, all
+        others, and how many connections the former were."""
         try:
             ruleset = json.loads(
                 command(
@@ -270,7 +271,7 @@ class SplitStatuses(Statuses):
 
     @property
     def queued(self) -> bool:
-        # the proxy may hold bytes that no reader will ever take
+        # The proxy may hold bytes that no reader will ever take.
         return super().queued or self.wired.queued
 
 
@@ -356,9 +357,9 @@ def wired_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, PathSu
 def wired_facts(
     base: pb.MacStatus,
     terminal: pb.MacStatus,
-    there: dict[str, Interface] | None,
+    interfaces: dict[str, Interface] | None,
     pacing: Realtime | None = None,
 ) -> Facts:
-    """`there`: what the kernel counted at the interfaces of the wired network."""
+    """`interfaces`: what the kernel counted at the interfaces of the wired network."""
     paths = conservation.paths_of(base, terminal)
-    return Facts(sums=conservation.sums_of_paths(paths, there), pacing=pacing)
+    return Facts(sums=conservation.sums_of_paths(paths, interfaces), pacing=pacing)

@@ -28,23 +28,23 @@ from .options import Options
 from .station_options import Station, parse
 
 LOOK_S = 0.2
-BEFORE_LEAVING_S = 3.0  # a station that ends switches its radio off before it says so
+BEFORE_LEAVING_S = 3.0  # seconds; a station switches its radio off before it reports its end
 
 
 # --- while it runs ---
 
 
 class Follower:
-    """Says what changes: the other station comes and leaves, lock comes and goes."""
+    """Reports changes: the other station connects and leaves, the receiver locks and loses lock."""
 
     def __init__(self, role: str, progress: Callable[[str], None]) -> None:
         self.progress = progress
         self.other = "the base station" if role == "terminal" else "the terminal"
         self.terminal = role == "terminal"
-        self.returns = -1  # of the other station
-        # stations that came while there was one, or times that this one was turned away
+        self.returns = -1  # how often the other station came again
+        # base station: other terminals that it turned away; terminal: times that it was turned away
         self.refused = 0
-        # status from before it left for good: what follows says nothing about the link
+        # last status before the other station left; later ones say nothing about the link
         self.until: MacStatus | None = None
         self.before: tuple[bool, bool] = (False, False)
         self.first: MacStatus | None = None
@@ -96,8 +96,8 @@ class Running:
         self.macd = control.Control(cell.endpoint(f"{role}.control"))
 
     def status(self) -> MacStatus:
-        of: MacStatus = asked(self.supervisor, self.macd)
-        return of
+        found: MacStatus = asked(self.supervisor, self.macd)
+        return found
 
     def at_rest(self) -> tuple[MacStatus, Interface | None]:
         """(status, the kernel's counts), the latter only if nothing moved meanwhile."""
@@ -136,7 +136,7 @@ class Channel:
             return None, [f"the {self.what} at {self.endpoint}"]
 
     def faded(self) -> tuple[Clipped | None, list[str]]:
-        """The samples that it clipped meanwhile."""
+        """The samples that the channel clipped during the run, and a list of what did not answer."""
         after, unknown = self.status()
         return fading.faded(self.before, after) if after else None, unknown
 
@@ -159,8 +159,8 @@ def fader_of(endpoint: str | None, delay_samples: int, keys: str | None = None) 
 
 
 class StationRun(phases.Run):
-    """`fader`: between the stations. The traffic is whatever somebody runs in the namespace, until
-    the time is over or Ctrl-C."""
+    """The run of one station. `fader`: the fader between the stations. The traffic is whatever the
+    user runs in the namespace, until the time is over or Ctrl-C."""
 
     def __init__(
         self,
@@ -227,7 +227,7 @@ class StationRun(phases.Run):
         )
         if wanted.radio.power is not None:
             progress(carrier(cell))
-            if warned := station.beside_the_carrier(wanted.radio.power):
+            if warned := station.adjacent_channel_warning(wanted.radio.power):
                 progress(warned)
         progress(
             f"up: ./openwip exec --name {cell.name} {role} -- COMMAND runs one in its namespace,"
@@ -326,8 +326,8 @@ def carrier(cell: Cell) -> str:
 
 
 def reported_by_the_device(e: CellDied) -> Exception:
-    """A radio that is not there, refuses a setting or gets no reference, an address that is taken:
-    bad input, in its words."""
+    """The error in the radio's own words as BadInput, if the radio ended because it is absent,
+    refuses a setting, has no reference, or its address is taken; otherwise `e` itself."""
     refused = [
         words for name, words in e.last_words if name == e.died and e.ended_with == BAD_INPUT
     ]

@@ -55,13 +55,14 @@ def scenario(
     out; the channel is taken where the base station's flowgraph makes the fading."""
     file = scenarios.read_file(given.config) if given.config else {}
     faded = role == "base" and file.get("air.fade") == "transmitter"
-    mine = settings_of(role) + [
+    station_settings = settings_of(role) + [
         s for s in SETTINGS if faded and (s.key == "air.fade" or s.key.startswith("channel."))
     ]
-    keys = {s.key for s in mine}
+    keys = {s.key for s in station_settings}
     if role == "terminal" and file.get("link.loop") == loop.AUTO:
-        keys.remove("link.loop")  # the base station measures it
-    if getattr(given, "attenuator.port") == scenarios.NONE:  # the file's is at the other station
+        keys.remove("link.loop")  # the base station measures the loop
+    # the attenuator in the file belongs to the other station
+    if getattr(given, "attenuator.port") == scenarios.NONE:
         keys -= {k for k in keys if k.startswith("attenuator.")}
     values = {k: v for k, v in file.items() if k in keys} | {"air.over": over(file, given)}
     values |= reported_by_fader(given, values, ask)
@@ -76,7 +77,7 @@ def scenario(
         | scenarios.by_clock("realtime", BETWEEN_SLOTS + fader_slots, defaults),
         values,
     )
-    whole = scenarios.Scenario(made.values, mine)
+    whole = scenarios.Scenario(made.values, station_settings)
     scenarios.check_attenuator(whole)
     scenarios.check_rules(whole)
     scenarios.check_cables(whole)

@@ -24,8 +24,8 @@ from ..machine.places import Places
 from ..text import of_file, of_json
 from . import failure, pool
 
-TRIES = 3
-END_S = 20.0  # for a run to take its cell down
+TRIES = 3  # attempts at a run that failed because of the machine
+END_S = 20.0  # seconds in which a run takes its cell down
 
 
 def parser() -> argparse.ArgumentParser:
@@ -85,7 +85,7 @@ def run_once(argv: list[str], log: pathlib.Path, limit_s: float) -> failure.Fail
             stdin=subprocess.DEVNULL,
             stderr=words,
             preexec_fn=system.follower(),
-            # a log has room for it
+            # The log takes any amount of output.
             env=os.environ | {"OPENWIP_TRACEBACK": "1"},
         )
     try:
@@ -129,7 +129,7 @@ def supervise(
     given: argparse.Namespace, spec: pathlib.Path, out: pathlib.Path, log: pathlib.Path
 ) -> None:
     made = out.with_suffix(pool.MADE)
-    if pool.hand_over(made, out):  # of a supervisor that was lost
+    if pool.hand_over(made, out):  # a result that a lost supervisor did not hand over
         return
     log.parent.mkdir(exist_ok=True)
     log.write_bytes(b"")
@@ -142,5 +142,5 @@ def supervise(
     try:
         run_spec = of_json(of_file(spec))
     except (OSError, ValueError):
-        run_spec = None  # the run's own output is the reason
+        run_spec = None  # the run's own output is the reason of the failure
     failure.write(out, failure.run_of(given.key, run_spec, tries))

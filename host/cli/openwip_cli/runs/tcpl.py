@@ -26,7 +26,7 @@ from . import failure, ns3, ns3_tcp, transfer_results, transfers, virtual
 from .options import CLOCKS, scenario_of, settings_parser
 from .pool import Pool
 
-MOST_VIRTUAL = 16_000_000  # bytes of a transfer, which is held three times
+MOST_VIRTUAL = 16_000_000  # bytes of a transfer in virtual time, which is in memory three times
 
 
 SETTINGS = settings_of("tcp-l")
@@ -100,7 +100,10 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
 def settings_with(time: str) -> list[Setting]:
     """ns-3 has senders of its own."""
     own = {"traffic.tcp_cc": Choice(*ns3_tcp.SENDERS)} if time == "ns3" else {}
-    return [dataclasses.replace(of, kind=own.get(of.key, of.kind)) for of in SETTINGS]
+    return [
+        dataclasses.replace(setting, kind=own.get(setting.key, setting.kind))
+        for setting in SETTINGS
+    ]
 
 
 def points_of(s: Scenario) -> Iterator[dict[str, Any]]:

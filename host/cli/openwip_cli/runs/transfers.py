@@ -35,7 +35,7 @@ LAST_ACK_S = 30
 def config(cell: Cell, s: Scenario, point: dict[str, Any]) -> dict[str, Any]:
     """The configuration of wip_tcpl: every setting of the scenario that it has, with those of this
     transfer, and what belongs to the cell."""
-    values = {theirs: s[ours] for theirs, ours in process_keys("tcpl", "tcp-l").items()}
+    values = {process_key: s[key] for process_key, key in process_keys("tcpl", "tcp-l").items()}
     values |= {
         "seed": point["seed"],
         "errors.ber": point["ber"],

@@ -31,7 +31,7 @@ from .run import MeasuredCell
 Modulation: TypeAlias = int | str  # bits per symbol, or "adaptive"
 Case: TypeAlias = tuple[str, int, Modulation]  # kind, bins
 NAME = "validate"
-STEPS_DB = (8, 12, 15, 18, 22, 25, 28, 32)  # one in each interval of the switch table
+STEPS_DB = (8, 12, 15, 18, 22, 25, 28, 32)  # one SNR in each interval of the switching table
 TARGETS = {
     ("fixed", 1): 0.9990,
     ("fixed", 13): 0.9990,
@@ -41,9 +41,9 @@ TARGETS = {
     ("adaptive", 24): 0.9946,
 }
 TABLE = {1: "5.3", 13: "5.4", 25: "5.5"}
-GENERATOR_HEADER = 52  # of the 1500 bytes: what TCP would take of them
-LONGEST_TAIL_S = 60  # until what was sent has arrived
-# of each mode
+GENERATOR_HEADER = 52  # bytes of each 1500 that TCP would use for headers
+LONGEST_TAIL_S = 60  # seconds until all packets sent have arrived
+# The name of each mode in the output.
 TIMES = {
     "real": "real time",
     "virtual": "virtual time",
@@ -317,7 +317,7 @@ def main(arguments: list[str], places: Places) -> int:
         (virtual if given.time == "virtual" else ns3).check(places)
     tcp = {"real": "real", "virtual": "kernel", "ns3": "ns3"}[given.time]
     modes = {"both": ("virtual", tcp), "real": (tcp,), "virtual": ("virtual",)}[given.mode]
-    if "real" in modes:  # before the first row
+    if "real" in modes:  # checked before the first row is made
         rights.require_for_a_cell()
         system.require_tun()
     todo = [(mode, case) for mode in modes for case in cases(given.quick)]

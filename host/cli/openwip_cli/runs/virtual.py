@@ -32,10 +32,11 @@ from ..text import to_yaml
 from . import emulate, split_tcp
 from .phases import carry_out
 
-GUEST = "host/virtual/wip_guest"  # of the build
-CONFIG, TELEMETRY, CAPTURE = "config.yaml", "telemetry", "packets.pcap"  # of the folder
-MEMORY_MB = 128  # of the kernel
-START_S = 1.0  # of the traffic; the kernel is up after some hundredths of a second
+GUEST = "host/virtual/wip_guest"  # file of the build
+# files in the folder of a run
+CONFIG, TELEMETRY, CAPTURE = "config.yaml", "telemetry", "packets.pcap"
+MEMORY_MB = 128  # memory of the kernel
+START_S = 1.0  # start of the traffic; the kernel is up within some hundredths of a second
 # The values of a machine with memory enough; a small kernel would compute smaller ones. tcp_rmem,
 # tcp_wmem: Linux's usual.
 SYSCTLS = {
@@ -47,12 +48,15 @@ SYSCTLS = {
 
 @dataclasses.dataclass
 class Plan:
-    """The work of the kernel (host/virtual/guest.cpp). Sides: 0 the server's, then the terminals'.
-    `flows`: those of measure/flows.py, with a start;
-    `programs`: (side, command) of the host's that are run before, such as tc; `afterwards`: the
-    same; `batches`: for such as read their commands, {(side, program): lines}, after `programs`;
-    `sysctls`: over SYSCTLS.
-    `between`: when the link's figures are taken (without the second: until the traffic is over)."""
+    """The work of the kernel (host/virtual/guest.cpp). Side 0 is the server's, the next ones are the
+    terminals'.
+    `flows`: flows of measure/flows.py, each with a start;
+    `programs`: (side, command) pairs of host programs that run before the traffic, such as tc;
+    `afterwards`: the same for programs that run after it; `batches`: {(side, program): lines} for
+    programs that read their commands, which run after `programs`; `sysctls`: take precedence over
+    SYSCTLS.
+    `between`: the two times in s between which the link's figures are taken (without the second:
+    until the traffic is over)."""
 
     flows: Sequence[Flow]
     sysctls: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -60,8 +64,10 @@ class Plan:
     afterwards: Sequence[tuple[int, str]] = ()
     batches: dict[tuple[int, str], Sequence[str]] = dataclasses.field(default_factory=dict)
     between: tuple[float, float | None] | None = None
-    proxy: dict[str, Any] | None = None  # what splits connections: `between` of the schema
-    # that the flows' receivers keep (0: the kernel's own): Linux forgets a route's
+    # the proxy that splits connections: `between` of the schema
+    proxy: dict[str, Any] | None = None
+    # Window of the receivers in bytes, set at their sockets since Linux does not keep that of a
+    # route; 0: the kernel chooses.
     window_bytes: int = 0
 
     def tree(self, seed: int, addresses: Sequence[str]) -> dict[str, Any]:
@@ -127,7 +133,7 @@ class FlowsRun(emulate.WithoutClock):
     `result` has their output."""
 
     root: pathlib.Path
-    as_run: Scenario  # as the emulator takes it
+    as_run: Scenario  # the scenario as the emulator takes it
     result: dict[str, Any]
 
     def __init__(
@@ -296,8 +302,8 @@ def prepared(
 
 
 def addresses(tree: dict[str, Any], terminals: int) -> list[ipaddress.IPv4Interface]:
-    """The addresses of each side. The kernel has no rules that hand packets over: a controller's
-    interfaces have the addresses of the station behind the other one."""
+    """The address of each side. The kernel in virtual time has no rules that forward packets, so
+    each interface of a controller has the address of the station behind its other interface."""
     first = ipaddress.IPv4Interface(tree["terminal"]["address"])
     base = ipaddress.IPv4Interface((cells.ADDRESS["base"], first.network.prefixlen))
     sides = [
@@ -436,9 +442,10 @@ def kernels_counts(interfaces: Sequence[dict[str, Any]]) -> dict[str, Interface]
     """Packets that the interfaces of the kernel sent and received, in the form that
     conservation.sums_of_paths() takes."""
 
-    def end(of: Sequence[dict[str, Any]]) -> Interface:
+    def end(interfaces: Sequence[dict[str, Any]]) -> Interface:
         sent, received = (
-            (sum(i[key][0] for i in of), sum(i[key][1] for i in of)) for key in ("sent", "received")
+            (sum(i[key][0] for i in interfaces), sum(i[key][1] for i in interfaces))
+            for key in ("sent", "received")
         )
         return {"to_macd": sent, "from_macd": received}
 

@@ -25,7 +25,7 @@ CHANGES = {"medium": ("channel",)}
 HEAD = """// SPDX-License-Identifier: GPL-3.0-or-later
 // Made of mac/schema/settings.yaml by the build (host/cli/openwip_cli/settings/code.py).
 """
-# of C++, that a word of the table may be
+# The keywords of C++, which a word of the table may be as well.
 KEYWORDS = set(
     "and auto bool break case catch char class const continue default delete do double else enum"
     " explicit export extern false float for friend goto if inline int long mutable namespace new"
@@ -77,12 +77,12 @@ class Member:
     default: str = dataclasses.field(default="", compare=False)
 
 
-def column_default(key: str, of: table.Views) -> str:
-    return str(table.column(key, "default", of))
+def column_default(key: str, views: table.Views) -> str:
+    return str(table.column(key, "default", views))
 
 
 def initial(type_: str, default: str, enum: Enum | None) -> str:
-    """The initial value of a member, between braces; "": that of its type."""
+    """The initial value of a member in C++, to be written between braces; "": the type's own."""
     if type_ == "bool":
         return "true" if SWITCHES.get(default) == "on" else ""
     if enum and default in enum.words:
@@ -110,20 +110,22 @@ def integer_type(low: float, high: float) -> str:
 
 
 def member(key: str, process: str) -> Member:
-    of = table.views(process)
-    type_, check = table.column(key, "type", of), table.column(key, "check", of)
-    kind: Any = table.kind_of(key, of)
+    views = table.views(process)
+    type_, check = table.column(key, "type", views), table.column(key, "check", views)
+    kind: Any = table.kind_of(key, views)
     name = identifier(without_entry(key).partition(".")[2] or key)
 
     def made(type_: str, read: str, enum: Enum | None = None) -> Member:
-        return Member(name, type_, read, key, enum, initial(type_, column_default(key, of), enum))
+        return Member(
+            name, type_, read, key, enum, initial(type_, column_default(key, views), enum)
+        )
 
     def enum_of(words: Iterable[str], what: str) -> Enum:
         general = table.column(key, "choices", ()) or table.column(key, "words", ())
         own = "" if tuple(general) == tuple(words) else f"{process}_"
         like = table.entries()[key].get("like", key)
-        of_like = table.column(like, what + "s", ())
-        whose = like if what == "choice" and tuple(of_like) == tuple(words) else key
+        like_choices = table.column(like, what + "s", ())
+        whose = like if what == "choice" and tuple(like_choices) == tuple(words) else key
         return Enum(f"{own}{name_of(whose)}_{what}", tuple(words))
 
     if type_ == "boolean":
@@ -211,7 +213,7 @@ class Code:
     def __init__(self) -> None:
         self.enums: dict[str, Enum] = {}
         self.structs: list[Struct] = []
-        self.struct_of: dict[tuple[str, str], Struct] = {}  # by process and group
+        self.struct_of: dict[tuple[str, str], Struct] = {}  # struct by process and group
         self.changes: dict[str, Struct] = {}
         keys = {p: table.keys_of(p) for p in PROCESSES}
         self.groups = {p: list(dict.fromkeys(map(group_of, keys[p]))) for p in PROCESSES}
@@ -366,9 +368,9 @@ def key_text(key: str) -> str:
 # --- the rows ---
 
 
-def kind_name(key: str, of: table.Views) -> str:
-    type_ = table.column(key, "type", of)
-    if table.column(key, "words", of):
+def kind_name(key: str, views: table.Views) -> str:
+    type_ = table.column(key, "type", views)
+    if table.column(key, "words", views):
         return "number_or_word"
     return {"integers": "numbers", "reals": "numbers", "impairments": "tree"}.get(type_, type_)
 
@@ -378,43 +380,43 @@ def joined(words: Iterable[str]) -> str:
 
 
 def process_row(key: str, process: str) -> str:
-    of = table.views(process)
+    views = table.views(process)
 
-    def has(name: str) -> Any:
-        return table.column(key, name, of)
+    def column(name: str) -> Any:
+        return table.column(key, name, views)
 
-    type_ = has("type")
-    low, _, high = has("range").partition("..")
+    type_ = column("type")
+    low, _, high = column("range").partition("..")
     columns = [
         f".path = {text(key)}",
-        f".type = kind::{kind_name(key, of)}",
-        f".fallback = {text(has('default'))}",
-        f".doc = {text(has('help'))}",
+        f".type = kind::{kind_name(key, views)}",
+        f".fallback = {text(column('default'))}",
+        f".doc = {text(column('help'))}",
     ]
     for name in ("unit", "zero", "check", "shown", "live"):
-        if has(name):
-            columns.append(f".{name} = {text(has(name))}")
+        if column(name):
+            columns.append(f".{name} = {text(column(name))}")
     if low:
         columns.append(f".lowest = {number(float(low))}, .highest = {number(float(high))}")
-    if has("least") and float(low) == 0:
-        columns.append(f".least = {number(float(has('least')))}")
+    if column("least") and float(low) == 0:
+        columns.append(f".least = {number(float(column('least')))}")
     for name in ("choices", "words"):
-        if has(name):
-            columns.append(f".{name} = {joined(has(name))}")
-    if has("most"):
-        columns.append(f".most = {has('most')}")
+        if column(name):
+            columns.append(f".{name} = {joined(column(name))}")
+    if column("most"):
+        columns.append(f".most = {column('most')}")
     if type_ in ("integer", "integers"):
         columns.append(".whole = true")
-    if has("required"):
+    if column("required"):
         columns.append(".required = true")
-    if has("fixed") and has("fixed") == table.tree()["reasons"].get("format"):
+    if column("fixed") and column("fixed") == table.tree()["reasons"].get("format"):
         columns.append(".format = true")
     return f"    {{{', '.join(columns)}}},\n"
 
 
 def rule_row(r: rules.Rule) -> str:
-    def values(of: rules.Values) -> str:
-        return "nullptr" if of is None else joined(of)
+    def values(texts: rules.Values) -> str:
+        return "nullptr" if texts is None else joined(texts)
 
     columns = (
         text(r.of),
@@ -454,9 +456,9 @@ def rows() -> str:
     for p in PROCESSES:
         body = "".join(process_row(key, p) for key in table.keys_of(p))
         parts.append(f"\nconstexpr setting_row {p}_rows[] = {{\n{body}}};\n")
-    for p, of in rules_of.items():
-        if of:
-            body = "".join(map(rule_row, of))
+    for p, found in rules_of.items():
+        if found:
+            body = "".join(map(rule_row, found))
             parts.append(f"\nconstexpr setting_rule {p}_rules[] = {{\n{body}}};\n")
     parts.append("\n}  // namespace\n")
     row_type, rule_type = "std::span<const setting_row>", "std::span<const setting_rule>"
@@ -465,7 +467,7 @@ def rows() -> str:
         function(
             rule_type,
             "rules_of",
-            {p: f"{rule_type}({p}_rules)" if of else "{}" for p, of in rules_of.items()},
+            {p: f"{rule_type}({p}_rules)" if found else "{}" for p, found in rules_of.items()},
         )
     )
     controls = "".join(map(control_row, monitor.rows()))

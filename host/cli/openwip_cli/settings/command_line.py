@@ -11,7 +11,7 @@ from ..errors import BadInput, not_valid, shown
 from .kinds import Kind, with_unit
 from .table import Setting
 
-HELP_WIDTH, HELP_COLUMN = 110, 26
+HELP_WIDTH, HELP_COLUMN = 110, 26  # characters
 # Options that drove the transmitter in one command and the receiver in the next, and the names that
 # took their place.
 SPLIT = {"--gain": {"--transmit-gain": "of the transmitter", "--receive-gain": "of the receiver"}}
@@ -188,8 +188,8 @@ class Parser(argparse.ArgumentParser):
         )
 
     def with_equal(self, words: Iterable[str]) -> Iterator[str]:
-        """The words, with what stands behind "=" there; as an earlier release took it: with a
-        warning."""
+        """The words, with a value after "=" for options that an earlier release took with a
+        separate word: those are accepted, with a warning."""
         left = list(words)
         while left:
             word = left.pop(0)
@@ -244,7 +244,8 @@ class Parser(argparse.ArgumentParser):
         add_value(self, flag, kind, **more)
 
     def setting(self, s: Setting, **more: Any) -> None:
-        """An option that is one of the table, but for what `more` says: default, kind, help."""
+        """Adds the option of a setting of the table. `more`: default, kind and help where they
+        differ from the table's."""
         kind, default, text = (
             more.pop("kind", s.kind),
             more.pop("default", s.default),

@@ -109,16 +109,16 @@ def owner(command: str, process_key: str) -> str | None:
 
 def table(command: str) -> dict[str, Control]:
     """All keys of a `demo` or an `emulate` cell, in the order of the table: {key: Control}."""
-    found, of = {}, settings.views(command, running=True)
+    found, views = {}, settings.views(command, running=True)
     for key in settings.entries():
         if not {command, f"{command}-live"} & set(settings.programs(key)):
             continue
-        live = settings.column(key, "live", of)
+        live = settings.column(key, "live", views)
         s = settings.setting(key, command, running=bool(live))
-        process_key = settings.column(key, "own_key", of) or settings.entries()[key].get(
+        process_key = settings.column(key, "own_key", views) or settings.entries()[key].get(
             "like", key
         )
-        why = "" if live else settings.column(key, "fixed", of) or BUILT_WITH
+        why = "" if live else settings.column(key, "fixed", views) or BUILT_WITH
         found[key] = Control(
             **vars(s),
             process=live or owner(command, process_key),

@@ -9,7 +9,7 @@ import textwrap
 from . import table
 
 SETTINGS = {"channel": "channel.model", "predictor": "phy.predictor"}  # parameter of a block -> key
-WIDTH = 115
+WIDTH = 115  # characters of a line
 
 
 def choices(parameter: str) -> list[str]:

@@ -44,7 +44,8 @@ class Kind(Protocol):
 
 
 class Integer:
-    """`least`: of what is not 0, where the range begins with 0."""
+    """A whole number. `least`: the smallest valid value besides 0, for a range that begins with
+    0."""
 
     name = "integer"
 
@@ -62,7 +63,7 @@ class Integer:
 
 
 class Real:
-    """`least`: of what is not 0, where the range begins with 0."""
+    """A number. `least`: the smallest valid value besides 0, for a range that begins with 0."""
 
     name = "real"
 
@@ -171,7 +172,7 @@ class Text:
     name, valid = "text", "text, not empty"
 
     def read(self, value: Any) -> str:
-        if type(value) is int:  # a YAML file has 123 without quotes
+        if type(value) is int:  # YAML reads an unquoted 123 as a number
             value = str(value)
         if not isinstance(value, str) or not value:
             raise ValueError
@@ -211,8 +212,8 @@ class Extension(Text):
         found = re.fullmatch(r"(python:)(.+)(:[^:]+)|(library:)([^:]+)(:.*)?", str(value))
         if not found:
             return None
-        before, name, behind = found.groups()[:3] if found[1] else found.groups()[3:]
-        return before, name, behind or ""
+        before, name, after = found.groups()[:3] if found[1] else found.groups()[3:]
+        return before, name, after or ""
 
     def file_of(self, value: Any) -> str | None:
         parts = self._parts(value)
@@ -227,7 +228,7 @@ class Extension(Text):
 class ChoiceOrExtension(Choice):
     """One of the words, or code of the user's own."""
 
-    name = "text"  # what it may be is no list
+    name = "text"  # the valid values are not a closed list
 
     def __init__(self, *words: str) -> None:
         super().__init__(*words)

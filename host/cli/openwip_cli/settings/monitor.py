@@ -15,8 +15,8 @@ class Row:
 
     group: str  # heading, and the name below it
     label: str
-    station: str  # whose control socket
-    key: str  # of its configuration
+    station: str  # station whose control socket takes the setting
+    key: str  # key in that station's configuration
     kind: str
     choices: list[str]
     low: float
@@ -29,17 +29,17 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def row(key: str, of: table.Views) -> Row | None:
-    """None: the monitor has no control for it in a cell that is seen so."""
-    monitor, station = table.column(key, "monitor", of), table.column(key, "live", of)
+def row(key: str, views: table.Views) -> Row | None:
+    """The row of a setting; None: the monitor has no control for it in this kind of cell."""
+    monitor, station = table.column(key, "monitor", views), table.column(key, "live", views)
     if not monitor or not station:
         return None
     ((group, label),) = monitor.items()
-    kind: Any = table.kind_of(key, of)
+    kind: Any = table.kind_of(key, views)
     number = number_of(kind)
     words = kind.words if isinstance(kind, Choice) else ()
-    choices = list(table.column(key, "offers", of) or words)
-    unit = table.column(key, "unit", of)
+    choices = list(table.column(key, "offers", views) or words)
+    unit = table.column(key, "unit", views)
     return Row(
         group,
         label,
@@ -50,7 +50,7 @@ def row(key: str, of: table.Views) -> Row | None:
         getattr(number, "low", 0),
         getattr(number, "high", 0),
         "" if capitalised(unit) == label else unit,  # "Bins: 10 bins" says it twice
-        capitalised(table.column(key, "help", of)),
+        capitalised(table.column(key, "help", views)),
     )
 
 

@@ -34,7 +34,8 @@ def table_of(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def per_program(programs: list[str], text: Callable[[str], str]) -> str:
-    """The value for the first program, then that of others if it differs: "10; emulate: 30"."""
+    """The text for the first program, then the different ones of other programs, such as
+    "10; emulate: 30"."""
     found: dict[str, list[str]] = {}
     for program in programs:
         found.setdefault(text(program), []).append(program)
@@ -42,30 +43,30 @@ def per_program(programs: list[str], text: Callable[[str], str]) -> str:
     return "; ".join([first[0], *(f"{', '.join(whose)}: {what}" for what, whose in others)])
 
 
-def valid(key: str, of: table.Views) -> str:
+def valid(key: str, views: table.Views) -> str:
     type_, kind, unit = (
-        table.column(key, "type", of),
-        table.kind_of(key, of),
-        table.column(key, "unit", of),
+        table.column(key, "type", views),
+        table.kind_of(key, views),
+        table.column(key, "unit", views),
     )
     if type_ == "text":
-        check = table.column(key, "check", of).replace("_", " ")
+        check = table.column(key, "check", views).replace("_", " ")
         return Extension.valid if check == "extension" else check or "text"
     if type_ == "impairments":
         return "a list"
-    zero = table.column(key, "zero", of)
+    zero = table.column(key, "zero", views)
     return with_unit(getattr(kind, "kind", kind), unit).replace("|", ", ") + (
         f" (0: {zero})" if zero else ""
     )
 
 
-def default(key: str, of: table.Views) -> str:
-    if table.column(key, "required", of):
+def default(key: str, views: table.Views) -> str:
+    if table.column(key, "required", views):
         return "(required)"
     return (
-        table.column(key, "shown", of)
-        or table.column(key, "default", of)
-        or table.column(key, "none", of)
+        table.column(key, "shown", views)
+        or table.column(key, "default", views)
+        or table.column(key, "none", views)
     )
 
 
@@ -77,7 +78,7 @@ def who(programs: list[str]) -> str:
 
 
 def row(key: str) -> tuple[str, ...]:
-    # a program whose name ends with -live stands for changes while it runs
+    # A program whose name ends in -live stands for changes while it runs.
     everybody = table.programs(key)
     programs = [p for p in everybody if not p.endswith("-live")]
     views = {p: table.views(p.removesuffix("-live"), p.endswith("-live")) for p in everybody}
@@ -94,7 +95,7 @@ def row(key: str) -> tuple[str, ...]:
         each(valid),
         who(programs),
         "" if live == "-" else live,
-        each(lambda k, of: table.column(k, "help", of)),
+        each(lambda k, view: table.column(k, "help", view)),
     )
 
 

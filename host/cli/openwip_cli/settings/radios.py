@@ -17,9 +17,9 @@ from ..text import of_yaml
 
 FILE = pathlib.Path(__file__).resolve().parents[4] / "channels/vusrp/devices.yaml"
 IDEAL, NONE = "ideal", "none"
-# of a radio with a range of clocks that does not choose by itself, or has two channels in use
+# Master clock for a radio that does not choose one by itself, or that has two channels in use.
 OTHER_CLOCK = 4 * SAMPLE_RATE
-BELOW_FULL_POWER_DB = 10.0  # what a station leaves of its transmitter
+BELOW_FULL_POWER_DB = 10.0  # how far below a transmitter's full power a station sends
 
 
 @functools.cache
@@ -43,10 +43,10 @@ def model(product: str) -> str:
 class StationDefaults:
     """The requests of a station to its radio, unless a user gives other values."""
 
-    lead_slots: int  # on a clock that does not wait
+    lead_slots: int  # lead on a clock that does not wait
     delay_slots: int
     burst_slots: int  # 0: bursts end only where slots are left out
-    arguments: Mapping[str, int]  # of the device: frames, buffers
+    arguments: Mapping[str, int]  # device arguments: frames, buffers
 
 
 def station_defaults(product: str = "", transport: str = "") -> StationDefaults:
@@ -68,7 +68,7 @@ def of_transport(transport: str) -> list[dict[str, Any]]:
     return different
 
 
-SOFTWARE = "vusrp"  # it is what it plays; searching for other devices would take a second
+SOFTWARE = "vusrp"  # the device type of software USRPs, which need no search: that takes a second
 Find = Callable[[str], Sequence[Mapping[str, str]]]
 
 
@@ -101,10 +101,10 @@ def product_of(values: Mapping[str, Any]) -> str:
 
 @dataclasses.dataclass
 class Radio:
-    """The levels of one station. `level_db`: from full scale of its samples to full scale of the
-    medium, or back."""
+    """The levels of one station. `level_db`: what is added to a level in dB of full scale of its
+    samples to get one in dB of full scale of the medium, or the other way."""
 
-    arguments: str = ""  # behind type=vusrp,air=...,node=...
+    arguments: str = ""  # device arguments that follow type=vusrp,air=...,node=...
     gain: float = 0.0
     level_db: float = 0.0
 
@@ -204,7 +204,7 @@ def radios(values: Any) -> dict[str, Radio]:
     return found
 
 
-def two_channels(of: Radio) -> bool:
+def two_channels(radio: Radio) -> bool:
     """The radio that serves both cables of a fader."""
-    name = parts("", of.arguments or NONE).get("product", IDEAL)
+    name = parts("", radio.arguments or NONE).get("product", IDEAL)
     return name != IDEAL and " " in products()[name]["subdevices"]

@@ -27,7 +27,7 @@ class Rule:
     to_be: Values
     not_to_be: Values
     why: str
-    valid: tuple[str, ...]  # of `of`, whatever the other one is
+    valid: tuple[str, ...]  # valid values of `of`, whatever the value of `needs`
 
     def is_broken(self, of: str, needs: str) -> bool:
         return _applies(of, self.is_, self.is_not) and not _applies(
@@ -59,23 +59,23 @@ def _matches(value: str, pattern: str) -> bool:
 
 
 def _expanded(key: str) -> list[str]:
-    """umts.poll_* -> all that begin so."""
+    """The keys that a pattern such as umts.poll_* stands for."""
     if not key.endswith("*"):
         return [key]
     return [k for k in table.entries() if k.startswith(key[:-1])]
 
 
-def _others(key: str, row: dict[str, Any], of: table.Views) -> Values:
+def _others(key: str, row: dict[str, Any], views: table.Views) -> Values:
     """The choices that are left, where they are few enough to be named."""
-    if table.column(key, "type", of) != "choice" or table.column(key, "files", of):
+    if table.column(key, "type", views) != "choice" or table.column(key, "files", views):
         return None
-    left = tuple(c for c in table.column(key, "choices", of) if c not in row["not_to_be"])
+    left = tuple(c for c in table.column(key, "choices", views) if c not in row["not_to_be"])
     return left if len(left) <= 4 else None
 
 
 def rules_of(program: str) -> list[Rule]:
     """The rules between settings that the program has."""
-    of, keys, found = table.views(program), set(table.keys_of(program)), []
+    views, keys, found = table.views(program), set(table.keys_of(program)), []
     for row in table.tree().get("rules", ()):
         if program not in row.get("in", (program,)):
             continue
@@ -83,16 +83,16 @@ def rules_of(program: str) -> list[Rule]:
             name: tuple(row[name]) if name in row else None
             for name in ("is", "is_not", "to_be", "not_to_be")
         }
-        if columns["not_to_be"] is not None and (rest := _others(row["needs"], row, of)):
+        if columns["not_to_be"] is not None and (rest := _others(row["needs"], row, views)):
             columns |= {"to_be": rest, "not_to_be": None}
         for key in (k for pattern in row["of"] for k in _expanded(pattern)):
             if key not in keys or row["needs"] not in keys:
                 continue
             is_, is_not = columns["is"], columns["is_not"]
             if is_ is None and is_not is None:
-                is_not = (str(table.column(key, "default", of)),)
-            choices = ("on", "off") if table.column(key, "type", of) == "boolean" else ()
-            choices = tuple(table.column(key, "choices", of)) or choices
+                is_not = (str(table.column(key, "default", views)),)
+            choices = ("on", "off") if table.column(key, "type", views) == "boolean" else ()
+            choices = tuple(table.column(key, "choices", views)) or choices
             valid = is_not if is_ is None else tuple(c for c in choices if c not in is_)
             found.append(
                 Rule(
@@ -128,11 +128,11 @@ def check(command: str, values: Mapping[str, Any], text_of: Callable[[Any], str]
     given."""
     flags = {s.key: s.flag or s.key for s in table.settings_of(command)}
     for rule in _of_command(command):
-        of, needs = values.get(rule.of), values.get(rule.needs)
-        if needs is None and rule.needs in values and "" in (rule.not_to_be or ()):
-            needs = ""  # the rule is about a setting that has to be given
-        if of is None or needs is None:
+        value, needed = values.get(rule.of), values.get(rule.needs)
+        if needed is None and rule.needs in values and "" in (rule.not_to_be or ()):
+            needed = ""  # the rule only requires that another setting is given
+        if value is None or needed is None:
             continue
-        if rule.is_broken(text_of(of), text_of(needs)):
-            what = rule.refusal(text_of(of), text_of(needs), flags.__getitem__, " ")
-            raise BadInput(f"{flags[rule.of]} is {shown(text_of(of))} {what}")
+        if rule.is_broken(text_of(value), text_of(needed)):
+            what = rule.refusal(text_of(value), text_of(needed), flags.__getitem__, " ")
+            raise BadInput(f"{flags[rule.of]} is {shown(text_of(value))} {what}")

@@ -17,9 +17,10 @@ from .kinds import ChoiceOrFile, Numbers
 from .table import Setting, nested, settings_of
 
 NOMINAL_TRANSMIT_DBFS = -15.0  # blocks/types/db.h
-USUAL_SPEED_KMH = 30.0
+USUAL_SPEED_KMH = 30.0  # default of channels that move
 TRACE, NONE = ".h5", "none"
-USUAL_SNR_DB, UNIT_SNR_OF_TRACE_DB = 16.0, 34.0  # with a channel definition, with a trace
+# default SNR with a channel definition; SNR at unit gain with a trace
+USUAL_SNR_DB, UNIT_SNR_OF_TRACE_DB = 16.0, 34.0
 FEEDBACK_SLOTS = 3  # host/macd/macd_config.cpp: of the retransmission delay, beside the lead
 SETTINGS = settings_of("demo")
 # channels that take no speed
@@ -61,8 +62,8 @@ class Scenario:
         self.values = {s.key: s.default for s in settings or SETTINGS}
         self.values.update(values or {})
         clock = self.values.get("air.clock")
-        of = radios.station_defaults(radios.product_of(self.values))
-        for key, default in by_clock(clock, self.fader_slots, of).items():
+        radio_defaults = radios.station_defaults(radios.product_of(self.values))
+        for key, default in by_clock(clock, self.fader_slots, radio_defaults).items():
             if key in self.values and self.values[key] is None:
                 self.values[key] = default
         if self.values.get("channel.snr_db", 0) is None:
@@ -250,7 +251,7 @@ def read_file(path: pathlib.Path | str, settings: list[Setting] | None = None) -
             key = f"{prefix}{name}"
             if key in by_key:
                 where, kind = f"scenario file {path}: {key}", by_key[key].kind
-                # the value of these settings may be the name of a file with the numbers
+                # These settings may be given as the name of a file with the numbers.
                 if key in episodes.KEYS and isinstance(kind, Numbers) and isinstance(value, str):
                     value = episodes.numbers_of(key, where, value, kind)
                 values[key] = read(where, kind, value)

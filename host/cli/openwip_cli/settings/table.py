@@ -33,7 +33,7 @@ from .kinds import (
 Views = tuple[str, ...]  # under which names a column of its own may stand, the first one first
 
 FILE = pathlib.Path(__file__).resolve().parents[4] / "mac/schema/settings.yaml"
-# whose columns hold where it has no own
+# command -> program whose columns hold where the command has none of its own
 COMMANDS = {"demo": "medium", "emulate": "emulator", "tcp-l": "tcpl"}
 CELLS = ("demo", "emulate")
 INHERITED = ("type", "range", "unit", "words", "choices", "check", "least", "default", "most")
@@ -41,8 +41,8 @@ INHERITED = ("type", "range", "unit", "words", "choices", "check", "least", "def
 
 @dataclasses.dataclass
 class Setting:
-    key: str  # in a scenario file
-    flag: str | None  # on the command line; None: in a scenario file only
+    key: str  # name in a scenario file
+    flag: str | None  # option on the command line; None: in a scenario file only
     kind: Kind
     default: Any
     help: str
@@ -86,19 +86,19 @@ def column(key: str, name: str, of: Views) -> Any:
 
 
 def kind_of(key: str, of: Views) -> Kind:
-    def has(name: str) -> Any:
+    def value(name: str) -> Any:
         return column(key, name, of)
 
-    type_ = has("type")
+    type_ = value("type")
     if type_ == "boolean":
         return ON_OFF
     if type_ == "choice":
         return (
-            ChoiceOrFile(tuple(has("choices")), tuple(has("files")))
-            if has("files")
-            else ChoiceOrExtension(*has("choices"))
-            if has("check") == "extension"
-            else Choice(*has("choices"), earlier=has("earlier") or None)
+            ChoiceOrFile(tuple(value("choices")), tuple(value("files")))
+            if value("files")
+            else ChoiceOrExtension(*value("choices"))
+            if value("check") == "extension"
+            else Choice(*value("choices"), earlier=value("earlier") or None)
         )
     if type_ == "impairments":
         names: dict[str, list[str] | None] = {}
@@ -109,21 +109,21 @@ def kind_of(key: str, of: Views) -> Kind:
     if type_ == "text":
         return (
             Ports()
-            if has("check") == "split_ports"
+            if value("check") == "split_ports"
             else Extension()
-            if has("check") == "extension"
-            else TextOrFile(tuple(has("files")))
-            if has("files")
+            if value("check") == "extension"
+            else TextOrFile(tuple(value("files")))
+            if value("files")
             else Text()
         )
-    low, _, high = has("range").partition("..")
-    least = float(has("least") or 0) if float(low) == 0 else 0
+    low, _, high = value("range").partition("..")
+    least = float(value("least") or 0) if float(low) == 0 else 0
     number: Any = (Integer if type_.startswith("integer") else Real)(float(low), float(high), least)
     if type_ in ("integers", "reals"):
-        return Numbers(number, int(has("most")))
-    if has("words"):
-        number = NumberOrWord(number, tuple(has("words")))
-    return Optional(number, has("none")) if has("none") else number
+        return Numbers(number, int(value("most")))
+    if value("words"):
+        number = NumberOrWord(number, tuple(value("words")))
+    return Optional(number, value("none")) if value("none") else number
 
 
 def setting(key: str, command: str, running: bool = False) -> Setting:
@@ -155,13 +155,13 @@ def settings_of(command: str) -> list[Setting]:
 
 
 def process_keys(process: str, command: str) -> dict[str, str]:
-    """{key of the process: key of the command} of all that the command hands to it under that
-    key."""
+    """{key of the process: key of the command} of all settings that the command passes to the
+    process."""
     own = keys_of(process)
     pairs = (
         (key if key in own else entries()[key].get("like", key), key) for key in keys_of(command)
     )
-    return {theirs: key for theirs, key in pairs if theirs in own}
+    return {process_key: key for process_key, key in pairs if process_key in own}
 
 
 def nested(values: dict[str, Any]) -> dict[str, Any]:

@@ -26,12 +26,12 @@ from . import follow
 
 TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")
 STALE_S = 10.0
-MOST_CONNECTIONS = 16
-CONNECTION_S = 10.0  # for the request and the page together
+MOST_CONNECTIONS = 16  # simultaneous readers of the page
+CONNECTION_S = 10.0  # seconds for the request and the page together
 
 # name in Prometheus (counters without _total, which it adds): kind, help
 METRICS = {f.metric: (f.kind, f.help) for f in key_figures.every().values() if f.metric}
-# those that are counted here
+# The metrics that this process counts itself.
 OWN = {name: f.metric for name, f in key_figures.every().items() if f.metric and not f.topic}
 
 
@@ -44,7 +44,8 @@ class Latest:
 
     def __init__(self, reader: telemetry.Reader) -> None:
         self.reader, self.lock = reader, threading.Lock()
-        self.messages: dict[tuple[str, str], telemetry.Message] = {}  # by source and topic
+        # the last message by source and topic
+        self.messages: dict[tuple[str, str], telemetry.Message] = {}
         self.events: dict[tuple[str, str, str], int] = {}  # source, kind, reason
 
     def take(self, messages: list[telemetry.Message]) -> None:
@@ -88,7 +89,8 @@ class Collector:
     def collect(self) -> Iterator[Any]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        samples: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}  # by name and labels
+        # values by name and labels
+        samples: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
 
         def put(name: str, value: float, **labels: str) -> None:
             samples.setdefault(name, {})[tuple(labels.items())] = value
@@ -96,9 +98,9 @@ class Collector:
         fresh = self.latest.fresh()
         for source, topic, t in fresh:
             samples_of(put, source, topic, t)
-        reader, heard = self.latest.reader, {s for s, _, _ in fresh}
+        reader, received = self.latest.reader, {s for s, _, _ in fresh}
         for source in sorted({s for s, _ in list(reader.counts)}):
-            put(OWN["up"], int(source in heard), publisher=source)
+            put(OWN["up"], int(source in received), publisher=source)
             put(OWN["messages"], reader.received(source), publisher=source)
             put(OWN["lost"], reader.lost(source), publisher=source)
         for source, n in reader.malformed.items():
@@ -169,7 +171,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Page(http.server.BaseHTTPRequestHandler):
-    timeout = 5  # of a client that says nothing
+    timeout = 5  # seconds without a byte after which a client is disconnected
     server: Server
     answered = False
 
@@ -184,7 +186,7 @@ class Page(http.server.BaseHTTPRequestHandler):
         self.answered = True
 
     def handle(self) -> None:
-        with contextlib.suppress(OSError):  # it has gone
+        with contextlib.suppress(OSError):  # the client may have gone
             super().handle()
 
     def finish(self) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip packets: where the time of each packet of a running cell went
-(docs/explanation/packet-delay.md): of the downlink; of a UMTS bearer and of a terminal that moves
-between networks both ways."""
+(docs/explanation/packet-delay.md). Packets of the downlink are followed over every link, those of
+the uplink over a UMTS bearer, several networks or a recorded network."""
 
 import argparse
 import json
@@ -22,9 +22,10 @@ from ..settings.kinds import Choice, Integer
 from ..shapes import PacketBatch, PacketRecord
 from . import follow as follow_cell
 
+# IANA's protocol numbers of IP (the most common ones)
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6", 136: "UDP-Lite"}
 SILENT_S = 3.0
-COUNT = 20
+COUNT = 20  # packets that are shown unless --count says another number
 HEADER = (
     f"{'number':>9} {'bytes':>5}  {'what':<26} {'total ms':>9} = {'queue':>8} + {'sched':>7} +"
     f" {'air':>6} + {'retx':>7} + {'reorder':>7}   frames, sent again"
@@ -61,12 +62,12 @@ def tree_of(r: PacketRecord) -> dict[str, Any]:
         "sojourn_ns": r.sojourn_ns,
         "marked": r.marked,
     }
-    if r.HasField("first_pdu"):  # of a UMTS bearer: their numbers, which the capture has, too
+    if r.HasField("first_pdu"):  # the numbers of a UMTS bearer's PDUs, which a capture has as well
         tree["pdus"] = [r.first_pdu, r.last_pdu]
     return tree
 
 
-def again(retransmissions: Sequence[int]) -> str:
+def retransmission_words(retransmissions: Sequence[int]) -> str:
     """ "3 of 12 (1 1 2)": how many frames were sent again, and how often each of those."""
     n = [str(x) for x in retransmissions if x]
     if not n:
@@ -86,7 +87,7 @@ def line_of(r: PacketRecord) -> str:
     line = (
         f"{r.number:>9} {r.bytes:>5}  {what:<26} {total / 1e6:>9.3f} = {ms[0]:>8.3f} +"
         f" {ms[1]:>7.3f} + {ms[2]:>6.3f} + {ms[3]:>7.3f} + {ms[4]:>7.3f}  "
-        f" {again(r.retransmissions)}"
+        f" {retransmission_words(r.retransmissions)}"
     )
     if r.HasField("first_pdu"):
         line += f", PDUs {r.first_pdu} to {r.last_pdu}"
@@ -110,8 +111,8 @@ def has_pdu(r: PacketRecord, number: int) -> bool:
 
 
 def refuse_without_bearer(given: argparse.Namespace, cell: Cell) -> None:
-    """The packets of the uplink, which two kinds of link follow, and the numbers of PDUs, which a
-    UMTS bearer has."""
+    """Raises BadInput if the link of the cell cannot serve --way up or --pdu: packets of the uplink
+    are followed over three kinds of link, and only a UMTS bearer has numbers of PDUs."""
     asked = (
         f"--way {given.way}"
         if given.way == "up"
@@ -150,7 +151,7 @@ class Printer:
     def batch(self, batch: PacketBatch) -> bool:
         """True when enough have been shown."""
         if self.skipped_last is not None and batch.skipped < self.skipped_last:
-            self.skipped_first = 0  # a new watch counts anew
+            self.skipped_first = 0  # each new connection counts anew
         if self.skipped_first is None:
             self.skipped_first = batch.skipped
         self.skipped_last = batch.skipped

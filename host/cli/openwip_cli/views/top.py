@@ -139,7 +139,7 @@ class Screen:
         for row, line in enumerate(lines[:height]):
             # The last column of the last row would scroll: curses calls that an error.
             room = width - 1 if row == height - 1 else width
-            with contextlib.suppress(curses.error):  # the window has become smaller since
+            with contextlib.suppress(curses.error):  # the window may have become smaller meanwhile
                 self.window.addnstr(row, 0, line.text, room, self.style[line.style])
         self.window.refresh()
 
@@ -177,7 +177,7 @@ def watch(window: curses.window, source: Source, interval: float) -> int:
 
 def main(arguments: list[str], _places: Places) -> int:
     given = parse(arguments)
-    with contextlib.suppress(locale.Error):  # one that this machine does not have
+    with contextlib.suppress(locale.Error):  # the locale may be one that this machine does not have
         locale.setlocale(locale.LC_ALL, "")
     cell = running_cell(given.name)
     source = Source(cell, given.interval)

@@ -11,8 +11,8 @@ from ..shapes import Direction
 from .top_text import ASCII_BLOCKS, BLOCKS, bar, clean, count, number, share, sparkline
 
 GOOD, BAD, DIM, TITLE, PLAIN = "good", "bad", "dim", "title", "plain"
-MOST_FLOWS = 3
-BARS = 14
+MOST_FLOWS = 3  # TCP flows that are shown
+BARS = 14  # characters of a bar
 BESIDE_TERMINALS = 16  # lines that the screen has besides one for each terminal
 TERMINAL_LETTERS = "123456789abcdefghijklmnop"
 
@@ -21,9 +21,10 @@ TERMINAL_LETTERS = "123456789abcdefghijklmnop"
 class Line:
     text: str
     style: str = PLAIN
-    rank: int = 1  # the higher the sooner it is left out
+    rank: int = 1  # lines with a higher rank are left out first
     terminal: bool = False  # about one of several terminals
-    completed: Callable[[int], str] | None = None  # of the terminals that are shown
+    # makes the text from the number of terminals shown
+    completed: Callable[[int], str] | None = None
 
 
 @dataclasses.dataclass
@@ -103,7 +104,7 @@ def _radio(f: Figures, frame: Frame, width: int) -> list[Line]:
                 f" {number(max(snr))} dB"
             )
         ]
-    if r.locked and not r.mode:  # so says the emulator
+    if r.locked and not r.mode:  # only the emulator has no mode
         known = [
             figure.words(value, number)
             for figure in (key_figures.every()[name] for name in ("snr", "nmse"))
@@ -129,7 +130,7 @@ def _goodput(f: Figures, frame: Frame, width: int) -> list[Line]:
         return [Line("goodput   none: recorded samples are played, nothing is transmitted", DIM, 2)]
     goodput = key_figures.every()["goodput"].scale
     digits = goodput.digits
-    if verdict is None:  # no rate without a verdict
+    if verdict is None:  # without a verdict no rate is shown
         text = "goodput   not shown without a verdict"
     elif verdict.capacity_bps > 0:
         part = meaning.share(verdict.goodput_bps, verdict.capacity_bps)
@@ -177,7 +178,7 @@ def _terminals(f: Figures, frame: Frame, most: int) -> list[Line]:
 
     lines = [Line("", rank=0, completed=head)]
     for n, (t, rate) in enumerate(zip(found[:most], goodput)):
-        # one character in the line of bins
+        # A terminal's number is one character in the line of bins.
         name = f"{n + 1}" if n < 9 else f"{n + 1} ({TERMINAL_LETTERS[n]})"
         text = columns.format(
             f"  terminal {name}",
@@ -358,7 +359,7 @@ def _tcp(f: Figures, frame: Frame, width: int) -> list[Line]:
 def _time(f: Figures, frame: Frame, width: int) -> list[Line]:
     t = f.fresh("observer", "air", frame.now_ns)
     if f.replays(frame.now_ns):
-        return []  # there is no medium
+        return []  # a cell without a medium
     if t is None:
         return [Line("pacing    not known: nothing comes from the observer", DIM, 1)]
     return [

@@ -15,11 +15,11 @@ from ...air import BINS, SLOTS_PER_SECOND
 from ...figures.meaning import DELAY_PARTS, link_capacity, link_settings
 from ...records.run_record import RunRecord, Table
 
-COLUMNS = 900  # of a heat map, at most
-STEPS = 240  # of a curve of means, at most
-MISSING = 255
-POINTS = 6000  # of a constellation, at most
-MOST_USERS = 25
+COLUMNS = 900  # largest number of columns of a heat map
+STEPS = 240  # largest number of steps of a curve of means
+MISSING = 255  # byte of a bin without a value (records/columns.py)
+POINTS = 6000  # largest number of points of a constellation
+MOST_USERS = 25  # factor in a key of slot and terminal: a terminal for each bin at most
 Numbers: TypeAlias = NDArray[numpy.float64]
 Indices: TypeAlias = NDArray[numpy.int64]
 
@@ -27,7 +27,7 @@ Indices: TypeAlias = NDArray[numpy.int64]
 class HeatMap(NamedTuple):
     edges: Numbers  # seconds, one more than columns
     values: Numbers  # bins x columns, NaN where nothing was recorded
-    slots: int  # that are in it
+    slots: int  # slots that the map was made of
 
 
 class Series(NamedTuple):
@@ -117,12 +117,15 @@ class Slots:
         mine = slice(None) if user is None else table["message.user"] == user
         return reduced(table["message.slot"][mine] / SLOTS_PER_SECOND, values(table)[mine], how)
 
-    def _granted(self, rows: Numbers, of: Any = slice(None)) -> Numbers:
-        """`rows` (samples x bins), each about the terminal of one sample of the base station (`of`:
-        which): only the bins that this terminal was granted. Of a single terminal all."""
+    def _granted(self, rows: Numbers, base_rows: Any = slice(None)) -> Numbers:
+        """`rows` (samples x bins) with nan in the bins that the terminal of that sample was not
+        granted. `base_rows`: the base station's sample for each row. With a single terminal all
+        bins are left."""
         if self.users > 1 and self.base is not None:
             rows = numpy.where(
-                self.base["user"][of] == self.base["message.user"][of][:, None], rows, numpy.nan
+                self.base["user"][base_rows] == self.base["message.user"][base_rows][:, None],
+                rows,
+                numpy.nan,
             )
         return rows
 
@@ -206,8 +209,8 @@ class Slots:
         return reduced(slots / SLOTS_PER_SECOND, rank, "max")
 
     def allocation(self) -> HeatMap | None:
-        """The terminal that each bin was granted to, from 0; of several slots in a cell of the map
-        the last. None if there is a single terminal."""
+        """The terminal to which each bin was granted, numbered from 0; where a cell of the map
+        covers several slots, in the last of them. None: there is a single terminal."""
         return (
             None
             if self.users < 2 or self.base is None
@@ -231,7 +234,8 @@ class Slots:
         return None if pairs is None else reduced(pairs[0] / SLOTS_PER_SECOND, pairs[1])
 
     def every(self) -> int | None:
-        """One slot of so many is in the record; None when there are too few to tell."""
+        """How many slots there are for each one in the record; None when the record has too few
+        slots to tell."""
         for table in (self.terminal, self.base):
             slots = numpy.unique(table["message.slot"]) if table is not None else ()
             if len(slots) > 2:
@@ -349,8 +353,8 @@ def _downlink(child: Table) -> NDArray[numpy.bool_]:
 
 
 def delays(child: Table, user: int | None = None) -> tuple[Numbers, dict[str, Numbers], Numbers]:
-    """(arrival in s, {part: ms}, total in ms) of the delivered packets of the downlink in the order
-    of arrival; `user`: of that terminal."""
+    """(arrival in s, {part: ms}, total in ms) of the delivered packets of the downlink, in the
+    order of arrival. `user`: the terminal, numbered from 0."""
     delivered = (child["dropped"] == "") & _downlink(child)
     if user is not None:
         delivered = delivered & (child["user"] == user)
@@ -425,7 +429,7 @@ def constellations(record: RunRecord) -> dict[int, NDArray[numpy.complex64]] | N
         symbols = numpy.where(symbols_of[row] == MISSING, 0, symbols_of[row]).astype("i8")
         pairs = points_of[row].astype("f4")
         if 2 * symbols.sum() != len(pairs):
-            continue  # a message that does not fit together
+            continue  # the lists of this message have different lengths
         z = (pairs[0::2] + 1j * pairs[1::2]) / 64
         for bits, part in zip(bits_of[row], numpy.split(z, numpy.cumsum(symbols)[:-1])):
             if 1 <= bits <= 8 and len(part) and counts.get(int(bits), 0) < POINTS:

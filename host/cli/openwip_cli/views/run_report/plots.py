@@ -21,7 +21,7 @@ from ...figures.meaning import DELAY_PARTS, MODULATIONS
 from ...records.run_record import Table
 from .data import HeatMap, Numbers, Series, stacked
 
-Limits: TypeAlias = "tuple[float, float] | None"  # of the time axis, s
+Limits: TypeAlias = "tuple[float, float] | None"  # limits of the time axis in s
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
     "#000000",
@@ -34,7 +34,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
     "#CC79A7",
 )
 CYCLE = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, BLACK, YELLOW)
-NOTHING = "#d9d9d9"  # not recorded, not known
+NOTHING = "#d9d9d9"  # colour of cells that were not recorded or are not known
 OUTCOMES = (("not used", "#ffffff"), ("good", SKY), ("unknown", YELLOW), ("failed", VERMILION))
 STYLE = {
     "font.size": 14,
@@ -50,8 +50,8 @@ STYLE = {
     "font.family": "DejaVu Sans",
 }
 TIME = "air time [s]"
-WIDTH, LEFT, RIGHT = 13, 0.085, 0.81
-MOST_TERMINALS = 8  # that colours can tell apart
+WIDTH, LEFT, RIGHT = 13, 0.085, 0.81  # inches; edges of the axes as shares of the width
+MOST_TERMINALS = 8  # terminals that colours can tell apart
 
 
 def png(figure: Figure) -> str:
@@ -236,7 +236,7 @@ def delay_split(t: Numbers, parts: Mapping[str, Numbers], limits: Limits = None)
         linewidth=0.2,
     )
     handles, labels = axes.get_legend_handles_labels()
-    # in the order of the stack
+    # The legend is in the order of the stack.
     return _over_time(
         figure, axes, "mean delay [ms]", limits, handles=handles[::-1], labels=labels[::-1]
     )
@@ -306,7 +306,8 @@ def tcp(flows: Sequence[tuple[str, Mapping[str, Numbers], Numbers]], limits: Lim
             label=name.replace(" ", "\n", 1).replace(" to ", "\nto "),
         )
         threshold = c["ssthresh_segments"].astype("f8")
-        threshold[(threshold == 0) | (threshold > 1e6)] = numpy.nan  # not set yet
+        # the slow-start threshold is not set yet
+        threshold[(threshold == 0) | (threshold > 1e6)] = numpy.nan
         window.plot(t, threshold, color=colour, linestyle=":", linewidth=1.5)
         times.plot(t, c["rtt_ms"], color=colour)
         times.plot(t, c["rto_ms"], color=colour, linestyle="--", linewidth=1.2)

@@ -7,8 +7,8 @@ from typing import Any
 from ...records.run_record import RunRecord, silence_words
 from . import data
 
-MOST_EVENTS = 200
-MOST_GAPS = 50
+MOST_EVENTS = 200  # events that the page lists
+MOST_GAPS = 50  # gaps that the page lists
 SEVERITIES = ("info", "warning", "ERROR")
 
 
