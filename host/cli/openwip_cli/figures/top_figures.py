@@ -21,7 +21,7 @@ PUBLISHERS = {
 WINDOW_S = 1.0  # of rates and histograms
 STALE_S = 3.0  # without a message: not shown as if it were now
 KEPT_STATUSES = 700  # ten a second, for the longest window (--interval 60)
-MOST_TERMINALS = 25
+MOST_TERMINALS = 250
 
 
 class Terminal(NamedTuple):

@@ -19,7 +19,7 @@ COLUMNS = 900  # of a heat map, at most
 STEPS = 240  # of a curve of means, at most
 MISSING = 255
 POINTS = 6000  # of a constellation, at most
-MOST_USERS = 25
+MOST_USERS = 250
 Numbers: TypeAlias = NDArray[numpy.float64]
 Indices: TypeAlias = NDArray[numpy.int64]
 
