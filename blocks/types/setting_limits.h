@@ -169,6 +169,7 @@ inline constexpr setting_limits<double> cells_target_low_db{
     "cells.target_low_db", -20.0, 40.0, 2.5};
 inline constexpr setting_limits<double> cells_target_high_db{
     "cells.target_high_db", -20.0, 40.0, 3.0};
+inline constexpr setting_limits<double> cells_eesm_beta{"cells.eesm_beta", 0.0, 1000.0, 0.0, 0.01};
 inline constexpr setting_limits<double> cells_margin_db{"cells.margin_db", -10.0, 20.0, 1.18};
 inline constexpr setting_limits<double> cells_curve_db{"cells.curve_db", 0.0, 10.0, 0.5};
 inline constexpr setting_limits<double> cells_speed_kmh{"cells.speed_kmh", 0.0, 500.0, 0.0};
@@ -180,7 +181,7 @@ inline constexpr setting_limits<double> hetnet_state_timer_ms{
     "hetnet.state_timer_ms", 0.0, 600000.0, 0.0, 1.0};
 inline constexpr setting_limits<double> hetnet_held_mb{"hetnet.held_mb", 0.01, 100000.0, 64.0};
 inline constexpr setting_limits<double> trace_delay_ms{"trace.delay_ms", 0.0, 60000.0, 0.0};
-inline constexpr setting_limits<int> terminals{"terminals", 1, 25, 1};
+inline constexpr setting_limits<int> terminals{"terminals", 1, 250, 1};
 inline constexpr setting_limits<double> pacing_limit_ms{"pacing_limit_ms", 0.001, 10000.0, 2.0};
 inline constexpr setting_limits<int> channel_user{"channel.user", 0, 63, 0};
 inline constexpr setting_limits<double> air_speed{"air.speed", 0.0, 100.0, 1.0};

@@ -32,6 +32,7 @@ void cells_config::check() const {
     check_range("target_high_db", target_high_db, cells_target_high_db);
     require(target_low_db <= target_high_db, "target_low_db", target_low_db,
             "at most cells.target_high_db = " + text_of(target_high_db));
+    check_range("eesm_beta", eesm_beta, cells_eesm_beta);
     check_range("margin_db", margin_db, cells_margin_db);
     check_range("curve_db", curve_db, cells_curve_db);
     check_range("speed_kmh", speed_kmh, cells_speed_kmh);

@@ -40,8 +40,11 @@ struct cells_config {
     double target_low_db = setting::cells_target_low_db.initial;
     double target_high_db = setting::cells_target_high_db.initial;
 
-    // A block is lost with probability 1/2 where its mean SIR is `margin_db` below the middle of
-    // both, and with that of a normal distribution of standard deviation `curve_db` elsewhere.
+    // The SIR of a block is the mean of its slots, or their exponential effective SIR (EESM):
+    // -beta ln(mean of exp(-SIR / beta)), linear. 0: the mean, which is that of an infinite beta.
+    double eesm_beta = setting::cells_eesm_beta.initial;
+    // A block is lost with probability 1/2 where its SIR is `margin_db` below the middle of both
+    // targets, and with that of a normal distribution of standard deviation `curve_db` elsewhere.
     double margin_db = setting::cells_margin_db.initial;
     double curve_db = setting::cells_curve_db.initial;
 

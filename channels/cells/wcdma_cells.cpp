@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "sample/counter_random.h"
@@ -41,7 +42,8 @@ wcdma_cells::wcdma_cells(const cells_config& config, std::uint64_t seed)
     shadow_db_.resize(links);
     gain_.resize(links);
     received_w_.resize(links);
-    for (auto* v : {&own_w_, &own_gain_, &outside_w_, &sir_, &sir_sum_, &sir_db_}) v->resize(users);
+    for (auto* v : {&own_w_, &own_gain_, &outside_w_, &sir_, &sir_lowest_, &sir_sum_, &sir_db_})
+        v->resize(users);
     lost_.resize(users);
     for (auto* v : {&all_w_, &of_cell_w_}) v->resize(sums);
     for (int u = 0; u < config.users; ++u) {
@@ -127,6 +129,7 @@ void wcdma_cells::advance_to(std::int64_t block) {
 void wcdma_cells::run_block() {
     fading_.advance();
     std::ranges::fill(sir_sum_, 0.0f);
+    std::ranges::fill(sir_lowest_, std::numeric_limits<float>::max());
     for (int slot = 0; slot < block_slots; ++slot) {
         const auto powers = loop_.next_slot();
         if (config_.of == direction::uplink)
@@ -134,9 +137,30 @@ void wcdma_cells::run_block() {
         else
             downlink_slot(slot, powers);
         loop_.measured(sir_);
-        for (std::size_t u = 0; u < sir_.size(); ++u) sir_sum_[u] += sir_[u];
+        add_slot();
     }
     judge();
+}
+
+// The lowest SIR is taken out of the exponents, so that none of them overflows.
+void wcdma_cells::add_slot() {
+    if (config_.eesm_beta == 0) {
+        for (std::size_t u = 0; u < sir_.size(); ++u) sir_sum_[u] += sir_[u];
+        return;
+    }
+    const auto scale = static_cast<float>(1 / config_.eesm_beta);
+    for (std::size_t u = 0; u < sir_.size(); ++u) {
+        const float step = std::exp(-std::abs(sir_[u] - sir_lowest_[u]) * scale);
+        sir_sum_[u] = sir_[u] < sir_lowest_[u] ? sir_sum_[u] * step + 1 : sir_sum_[u] + step;
+        sir_lowest_[u] = std::min(sir_lowest_[u], sir_[u]);
+    }
+}
+
+double wcdma_cells::block_sir(std::size_t user) const {
+    const double mean = static_cast<double>(sir_sum_[user]) / block_slots;
+    return config_.eesm_beta == 0
+               ? mean
+               : static_cast<double>(sir_lowest_[user]) - config_.eesm_beta * std::log(mean);
 }
 
 void wcdma_cells::uplink_slot(int slot, std::span<const float> powers) {
@@ -199,8 +223,7 @@ void wcdma_cells::judge() {
     const double middle = (config_.target_low_db + config_.target_high_db) / 2 - config_.margin_db;
     for (int u = 0; u < config_.users; ++u) {
         const auto at = static_cast<std::size_t>(u);
-        const double mean = std::max(static_cast<double>(sir_sum_[at]) / block_slots, 1e-12);
-        const double sir = db::from_power(mean).value;
+        const double sir = db::from_power(std::max(block_sir(at), 1e-12)).value;
         sir_db_[at] = static_cast<float>(sir);
         bool lost = sir < middle;
         if (config_.curve_db > 0) {

@@ -57,6 +57,8 @@ private:
     void uplink_slot(int slot, std::span<const float> powers);
     void downlink_slot(int slot, std::span<const float> powers);
     float ratio(float own, float inside, float outside) const;
+    void add_slot();
+    double block_sir(std::size_t user) const;
     void judge();
     void move();
     void turn(int user);
@@ -87,7 +89,9 @@ private:
     std::vector<float> own_w_, own_gain_, outside_w_;  // of a slot and user
     std::vector<float> received_w_;                    // of a slot, [cell][user]
     std::vector<float> all_w_, of_cell_w_;             // [cell][carrier]
-    std::vector<float> sir_, sir_sum_, sir_db_;
+    // Of a slot; of a block so far the lowest, and the sum of exp((lowest - SIR) / beta), or of
+    // SIR; of the last block.
+    std::vector<float> sir_, sir_lowest_, sir_sum_, sir_db_;
     std::vector<std::uint8_t> lost_;
 };
 

@@ -304,6 +304,7 @@ cells::cells_config wcdma_from(const config::settings& s,
     c.loop_slots = v.loop_slots;
     c.target_low_db = v.target_low_db;
     c.target_high_db = v.target_high_db;
+    c.eesm_beta = v.eesm_beta;
     c.margin_db = v.margin_db;
     c.curve_db = v.curve_db;
     c.speed_kmh = v.speed_kmh;
@@ -422,6 +423,12 @@ emulator_config translate(config::settings& s) {
     c.wcdma = wcdma_from(s, v);
     c.spike_ms = v.umts.spike_ms;
     c.outage_ms = v.umts.outage_ms;
+    // A slot of the OFDM cell has 25 bins; no other link has been run with more terminals.
+    constexpr int most_elsewhere = 25;
+    if (v.terminals > most_elsewhere && c.kind != link_kind::umts)
+        throw s.not_valid(name::terminals,
+                          "up to " + std::to_string(most_elsewhere) + ", and up to " +
+                              std::to_string(setting::terminals.high) + " with link.kind = umts");
     for (int n = 1; n <= c.cell.cell.users; ++n)
         c.terminals.push_back(nth(interface_from(v.terminal, v.tun.mtu), n, s));
     if (c.server.tun.mtu < 1280 && (has_ipv6(c.server.tun) || has_ipv6(c.terminals[0].tun)))

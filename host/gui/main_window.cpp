@@ -16,13 +16,14 @@
 #include "gui/views/heat_view.h"
 #include "gui/views/spectrum_view.h"
 #include "gui/views/views.h"
+#include "gui/views/wcdma_view.h"
 #include "gui/window_files.h"
 #include "types/failure.h"
 
 namespace wip::gui {
 namespace {
 
-constexpr int layout_version = 5;  // grows when the set of docks changes
+constexpr int layout_version = 6;  // grows when the set of docks changes
 
 }  // namespace
 
@@ -73,6 +74,7 @@ void main_window::add_views() {
     views_.push_back(new constellation_view(model, axis_));
     views_.push_back(new channel_view(model, axis_));
     views_.push_back(new spectrum_view(model, axis_));
+    views_.push_back(new wcdma_view(model, axis_));
     for (auto* make :
          {make_modulation_histogram, make_retransmission_histogram, make_distribution_view,
           make_fader_view, make_injection_view, make_handover_view, make_event_view})
@@ -101,7 +103,7 @@ void main_window::arrange() {
          {"queue", "bearer", "handover", "delay_injection"},
          {"tcp"}},
         {{"constellation"},
-         {"channel", "spectrum", "delay_distribution", "fader"},
+         {"channel", "spectrum", "delay_distribution", "fader", "wcdma"},
          {"modulation_histogram", "arq_histogram"},
          {"events", "controls"}}};
     for (view* v : views_) {

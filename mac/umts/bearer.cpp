@@ -85,11 +85,13 @@ void bearer::set_up_entities() {
 }
 
 void bearer::set_rate(double kbps_down, double kbps_up) {
+    const change changing(*this);
     sides_[0].kbps = kbps_down;
     sides_[1].kbps = kbps_up;
 }
 
 void bearer::set_errors(const block_error_config& down, const block_error_config& up) {
+    const change changing(*this);
     config_.errors_down = down;
     config_.errors_up = up;
     sides_[0].errors = block_errors(down, config_.seed * 2);
@@ -100,11 +102,13 @@ void bearer::set_errors(const block_error_config& down, const block_error_config
 
 void bearer::grant_window(int pdus) {
     if (pdus == config_.granted_window) return;
+    const change changing(*this);
     config_.granted_window = pdus;
     for (const auto& end : ends_) end->ask_for_window(pdus > 0 ? pdus : config_.rlc.window);
 }
 
 void bearer::set_episodes(std::vector<episode> spikes, std::vector<episode> outages) {
+    const change changing(*this);
     config_.spikes = std::move(spikes);
     config_.outages = std::move(outages);
 }
@@ -112,6 +116,7 @@ void bearer::set_episodes(std::vector<episode> spikes, std::vector<episode> outa
 // --- packets ---
 
 bool bearer::offer(way w, std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag) {
+    const change changing(*this);
     side& s = of(w);
     const auto id = s.packets.offer(packet, tag, now_ns);
     if (!id) return false;
@@ -198,7 +203,7 @@ std::int64_t bearer::next_interval(way w) const {
     return at;
 }
 
-std::int64_t bearer::next_wakeup() const {
+std::int64_t bearer::computed_wakeup() const {
     std::int64_t next = never;
     for (const way w : {way::down, way::up})
         next = std::min(
@@ -223,6 +228,8 @@ void bearer::advance(std::int64_t now_ns) {
 // Packets that arrive are there before an interval begins.
 void bearer::arrive(std::int64_t now_ns) {
     now_ns_ = std::max(now_ns_, now_ns);
+    if (next_wakeup() > now_ns) return;
+    const change changing(*this);
     for (const way w : {way::down, way::up}) {
         block_arrives(w, now_ns);
         for (queue& lost = of(w).lost; lost.due_ns() <= now_ns; lost.pop())
@@ -285,6 +292,7 @@ int bearer::pdus_of(way w, std::int64_t start_ns) const {
 }
 
 int bearer::begin_interval(way w, std::int64_t start_ns) {
+    const change changing(*this);
     side& s = of(w);
     s.done_ns = start_ns;
     s.in_block = false;
@@ -305,6 +313,7 @@ bool bearer::block_lost(side& s, std::int64_t start_ns) {
 }
 
 bool bearer::send_pdu(way w, std::int64_t start_ns) {
+    const change changing(*this);
     side& s = of(w);
     const auto room =
         std::span(pdu_).first(static_cast<std::size_t>(s.block + header_of(config_.mode)));

@@ -55,7 +55,15 @@ public:
     const packet_link& downlink() const { return links_[0]; }
     const packet_link& uplink() const { return links_[1]; }
     void advance(std::int64_t now_ns);
-    std::int64_t next_wakeup() const;
+    // Computed anew only after something has changed: of many bearers most have nothing to do at
+    // any one time.
+    std::int64_t next_wakeup() const {
+        if (!wakeup_known_) {
+            wakeup_ = computed_wakeup();
+            wakeup_known_ = true;
+        }
+        return wakeup_;
+    }
 
     // Setters that apply from the next interval on.
     void set_rate(double kbps_down, double kbps_up);
@@ -68,7 +76,9 @@ public:
     // advance() in its steps, for who moves several bearers on together (cell.h): at next_wakeup(),
     // what arrives, then each interval that is due: it begins, and has its PDUs one by one.
     void arrive(std::int64_t now_ns);
-    bool interval_due(way w, std::int64_t now_ns) const { return next_interval(w) <= now_ns; }
+    bool interval_due(way w, std::int64_t now_ns) const {
+        return next_wakeup() <= now_ns && next_interval(w) <= now_ns;
+    }
     // How many PDUs it may have. Nothing goes while it is not connected.
     int begin_interval(way w, std::int64_t start_ns);
     // False: there is none. The first one begins a block.
@@ -157,6 +167,7 @@ private:
     int pdus_of(way w, std::int64_t start_ns) const;
     std::int64_t interval_at(way w, std::int64_t ns) const;
     std::int64_t next_interval(way w) const;
+    std::int64_t computed_wakeup() const;
     void on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_position& p);
     bool outcome_known() const { return acknowledged() && config_.outcome == feedback::known; }
     bool block_lost(side& s, std::int64_t start_ns);
@@ -166,6 +177,20 @@ private:
 
     bearer_config config_;
     std::int64_t tti_ns_, radio_ns_, core_ns_, now_ns_ = 0;
+    // A change of the bearer's state makes the wake-up unknown: as it begins, and as it ends, since
+    // who is called meanwhile may have asked. Time alone does not change it.
+    class change {
+    public:
+        explicit change(bearer& b) : bearer_(b) { bearer_.wakeup_known_ = false; }
+        ~change() { bearer_.wakeup_known_ = false; }
+        change(const change&) = delete;
+        change& operator=(const change&) = delete;
+
+    private:
+        bearer& bearer_;
+    };
+    mutable bool wakeup_known_ = false;
+    mutable std::int64_t wakeup_ = 0;
     std::array<side, 2> sides_{side(config_.mode), side(config_.mode)};
     std::array<std::unique_ptr<rlc_entity>, 2> ends_;  // network, terminal
     std::array<link, 2> links_{link{*this, way::down}, link{*this, way::up}};

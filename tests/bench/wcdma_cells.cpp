@@ -5,7 +5,7 @@
 //     blocks=N    blocks of 10 ms to compute (default 1000)
 //     seed=N
 //     lost=FILE   a byte for each block and user: 1, it was lost
-//     sir=FILE    a float of 32 bits for each block and user: its mean SIR, dB
+//     sir=FILE    a float of 32 bits for each block and user: its SIR, dB
 #include "cells/wcdma_cells.h"
 
 #include <cstdio>
@@ -49,6 +49,13 @@ asked read(int argc, char** argv) {
         {"target_high_db", [&](const auto& v) { c.target_high_db = std::stod(v); }},
         {"margin_db", [&](const auto& v) { c.margin_db = std::stod(v); }},
         {"curve_db", [&](const auto& v) { c.curve_db = std::stod(v); }},
+        {"eesm_beta", [&](const auto& v) { c.eesm_beta = std::stod(v); }},
+        {"path_exponent", [&](const auto& v) { c.path_exponent = std::stod(v); }},
+        {"shadowing_db", [&](const auto& v) { c.shadowing_db = std::stod(v); }},
+        {"noise_dbw", [&](const auto& v) { c.noise_dbw = std::stod(v); }},
+        {"power_dbw", [&](const auto& v) { c.power_dbw = std::stod(v); }},
+        {"power_range_db", [&](const auto& v) { c.power_range_db = std::stod(v); }},
+        {"step_db", [&](const auto& v) { c.step_db = std::stod(v); }},
         {"speed_kmh", [&](const auto& v) { c.speed_kmh = std::stod(v); }},
         {"blocks", [&](const auto& v) { a.blocks = std::stoll(v); }},
         {"seed", [&](const auto& v) { a.seed = std::stoull(v); }},

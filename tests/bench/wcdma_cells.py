@@ -217,6 +217,156 @@ def readings(bench: Bench) -> tuple[list[str], list[list[Any]]]:
     return ["reading", *COLUMNS_OF_RATIOS], rows
 
 
+# Interference, power and fading, each changed alone. The text leaves the first half open; the second
+# half asks how much the values that it gives decide.
+DOWNLINK = {"direction": "downlink", "orthogonality": 0.4}
+CAUSES: list[tuple[str, dict[str, Any]]] = [
+    ("as measured", {}),
+    ("wrap-around", {"wrap": "on"}),
+    ("orthogonality 0.4", {"orthogonality": 0.4}),
+    ("orthogonality 0", {"orthogonality": 0}),
+    ("downlink, orthogonality 1", {"direction": "downlink"}),
+    ("downlink, orthogonality 0.4", DOWNLINK),
+    ("no shadowing", {"shadowing_db": 0}),
+    ("shadowing 8 dB", {"shadowing_db": 8}),
+    ("highest power -36 dBW", {"power_dbw": -36}),
+    ("highest power 4 dBW", {"power_dbw": 4, "power_range_db": 100}),
+    ("no noise", {"noise_dbw": -200, "power_range_db": 150}),
+    ("path exponent 4.5", {"path_exponent": 4.5}),
+]
+
+
+def capacity_causes(bench: Bench) -> tuple[list[str], list[list[Any]]]:
+    """Capacity of seven cells with one parameter changed: three placements of 300 blocks."""
+    rows = []
+    more = [
+        ("still fading (0 Hz)", {"doppler_hz": 0}),
+        ("20 Hz", {"doppler_hz": 20}),
+        ("margin of 3 dB", {"margin_db": 3}),
+        ("effective SIR, beta 0.5", {"eesm_beta": 0.5}),
+        ("only one cell", {"count": 1}),
+    ]
+    for name, keys in CAUSES + more:
+        row: list[Any] = [name]
+        for spreading, start in ((32, 11), (16, 5)):
+            cells = int(keys.get("count", 7))
+
+            def lost(
+                n: int, spreading: int = spreading, cells: int = cells, keys: Any = keys
+            ) -> float:
+                return bench.share_lost(
+                    300, 3, **({"count": cells, "users": n * cells, "spreading": spreading} | keys)
+                )
+
+            most = start
+            while most > 1 and lost(most) >= LOSS_LIMIT:
+                most -= 1
+            while lost(most + 1) < LOSS_LIMIT:
+                most += 1
+            row.append(most)
+        rows.append(row)
+    return ["changed alone", "120 kbit/s (text: 16)", "240 kbit/s (text: 8)"], rows
+
+
+def of_users(p: Any) -> str:
+    """How many users have P(E|E) more than a tenth above, and below, their own P(E)."""
+    both, alone = (p[1:] * p[:-1]).mean(axis=0), p.mean(axis=0) ** 2
+    return f"{int((both > 1.1 * alone).sum())}, {int((both < 0.9 * alone).sum())}"
+
+
+def expected(bench: Bench, blocks: int, **keys: Any) -> list[str]:
+    """The margin for 1 % at 6 Hz; at 6, 20 and 80 Hz P(E), P(E|E)/P(E), and of_users()."""
+    of = {d: bench.run(blocks, "sir", **(LOAD | keys), doppler_hz=d)[1] for d in (6, 20, 80)}
+    margin = margin_for(of[6], 0.5)
+    cells = [f"{margin:.2f}"]
+    for sir in of.values():
+        p = probabilities(sir, 0.5, margin)
+        ratio = float((p[1:] * p[:-1]).mean() / p.mean() ** 2)
+        cells.append(f"{percent(float(p.mean()))}, {ratio:.2f} ({of_users(p)})")
+    return cells
+
+
+def clustering_causes(bench: Bench) -> tuple[list[str], list[list[Any]]]:
+    """P(E|E)/P(E) with one parameter changed, 2000 blocks of seed 1."""
+    more: list[tuple[str, dict[str, Any]]] = [
+        ("power range 20 dB", {"power_range_db": 20}),
+        ("step 0.25 dB", {"step_db": 0.25}),
+        ("step 1 dB", {"step_db": 1}),
+        ("one carrier, 53 users", {"carriers": 1, "users": 53}),
+        ("users move at 11 km/h", {"speed_kmh": 11}),
+        ("three rays", {"rays": 3}),
+    ]
+    rows = [[name, *expected(bench, 2000, **keys)] for name, keys in CAUSES + more]
+    return ["changed alone", *COLUMNS_OF_RATIOS], rows
+
+
+def slots_of_block(bench: Bench) -> tuple[list[str], list[list[Any]]]:
+    """How the SIRs of the 15 slots make that of the block, 2000 blocks of seed 1."""
+    cases: list[tuple[str, dict[str, Any]]] = [("mean SIR (the default)", {})]
+    cases += [(f"beta {beta}", {"eesm_beta": beta}) for beta in (5, 2, 1, 0.5, 0.3, 0.2, 0.1, 0.02)]
+    cases += [
+        ("beta 0.5, 210 users", {"eesm_beta": 0.5, "users": 210}),
+        ("beta 0.5, loop delay of 3 slots", {"eesm_beta": 0.5, "loop_slots": 3}),
+        ("beta 0.5, downlink, orthogonality 0.4", {"eesm_beta": 0.5} | DOWNLINK),
+    ]
+    rows = [[name, *expected(bench, 2000, **keys)] for name, keys in cases]
+    return ["SIR of a block", *COLUMNS_OF_RATIOS], rows
+
+
+PACKET_BLOCKS = 7  # of a packet of 1000 bytes at 120 kbit/s
+WINDOW = 8  # packets
+
+
+def of_chain(found: dict[str, Any], shape: tuple[int, ...], random: Any) -> Any:
+    """Lost blocks of independent users, all with the same chain of three states."""
+    p12, p22 = (found["chain3"][k]["value"] or 0.0 for k in ("p_12", "p_22"))
+    p = found["error_rate"]["value"]
+    c1 = p * (1 - p22) / ((1 - p) * (1 - p22 + p12))
+    lost = numpy.zeros(shape, bool)
+    state = numpy.zeros(shape[1], int)  # 0: C, 1: E1, 2: E2
+    enter = numpy.array([c1, p12, p22])
+    for block in lost:
+        block[:] = random.random(shape[1]) < enter[state]
+        state = numpy.where(block, numpy.minimum(state + 1, 2), 0)
+    return lost
+
+
+def of_packets(lost: Any) -> list[str]:
+    """What packets back to back see of lost blocks (blocks x users)."""
+    n = len(lost) // PACKET_BLOCKS
+    packets = lost[: n * PACKET_BLOCKS].reshape(n, PACKET_BLOCKS, -1).any(axis=1)
+    windows = packets[: n // WINDOW * WINDOW].reshape(n // WINDOW, WINDOW, -1).sum(axis=1)
+    again = packets[1:][packets[:-1]].mean()
+    users = packets.mean(axis=0)
+    at_once = lost.sum(axis=1)
+    binomial = float((lost.mean(axis=0) * (1 - lost.mean(axis=0))).sum())
+    return [
+        percent(float(packets.mean())),
+        percent(float(again)),
+        percent(float((windows > 1).mean())),
+        f"{100 * users.min():.1f} to {100 * users.max():.1f} %",
+        f"{at_once.var() / binomial:.2f}",
+    ]
+
+
+def chain_loses(bench: Bench) -> tuple[list[str], list[list[Any]]]:
+    """Packets of the live cells beside those of a chain of three states that is fitted to the same
+    blocks: 4000 blocks of seed 1."""
+    rows = []
+    random = numpy.random.default_rng(1)
+    for users, beta in ((160, 0), (210, 0), (160, 0.5)):
+        for doppler in (6, 20, 80):
+            _, lost = bench.run(
+                4000, "lost", **(LOAD | {"users": users}), doppler_hz=doppler, eesm_beta=beta
+            )
+            made = of_chain(chain_fit.fit(lost), lost.shape, random)
+            case = f"{users} users, {doppler} Hz" + (f", beta {beta}" if beta else "")
+            rows += [[case, "cells", *of_packets(lost)], [case, "chain", *of_packets(made)]]
+    columns = ["load", "blocks of", "packets lost", "after a lost packet"]
+    columns += ["windows of 8 with 2 or more lost", "lowest and highest user"]
+    return [*columns, "variance of losses at once / independent"], rows
+
+
 def speed(bench: Bench) -> tuple[list[str], list[list[Any]]]:
     rows = []
     for name, keys in (
@@ -232,6 +382,35 @@ def speed(bench: Bench) -> tuple[list[str], list[list[Any]]]:
     return ["cells", "processor time, median of 5", "highest", "budget"], rows
 
 
+def users_of_link(bench: Bench) -> tuple[list[str], list[list[Any]]]:
+    """Processor time of the UMTS link with live cells: build/tests/bench/wcdma_users, three runs."""
+    seconds = 20
+    runs = []
+    for _ in range(3):
+        done = subprocess.run(
+            [PROGRAM.with_name("wcdma_users"), str(seconds)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        runs.append([json.loads(line) for line in done.stdout.splitlines()])
+    rows = []
+    for of_number in zip(*runs, strict=True):
+        took = statistics.median(r["processor_s"] for r in of_number)
+        most = max(r["processor_s"] for r in of_number)
+        rows.append(
+            [
+                of_number[0]["terminals"],
+                of_number[0]["delivered"],
+                f"{took:.2f} s",
+                f"{seconds / took:.0f}",
+                f"{seconds / most:.0f}",
+            ]
+        )
+    columns = ["terminals", f"packets in {seconds} s", "processor time, median of 3"]
+    return [*columns, "times real time", "slowest"], rows
+
+
 TABLES = {
     "wcdma-capacity": capacity,
     "wcdma-knee": knee,
@@ -239,7 +418,12 @@ TABLES = {
     "wcdma-placements": placements,
     "wcdma-loop": loop,
     "wcdma-readings": readings,
+    "wcdma-capacity-causes": capacity_causes,
+    "wcdma-clustering-causes": clustering_causes,
+    "wcdma-slots": slots_of_block,
+    "wcdma-chain-loses": chain_loses,
     "wcdma-speed": speed,
+    "wcdma-users": users_of_link,
 }
 
 

@@ -30,7 +30,7 @@ constexpr std::array<T, nof_bins> filled(T value) {
 
 // The choice of a terminal for the pictures: all of them together.
 inline constexpr int all_users = -1;
-inline constexpr std::uint32_t most_users = 25;
+inline constexpr std::uint32_t most_users = 250;
 inline constexpr std::uint8_t nobody = 255;  // terminal number of a bin that is granted to nobody
 
 // One sampled slot: what base station and terminal have reported about its bins. If it is of all
@@ -155,6 +155,8 @@ public:
     // The last of its kind; has_...() of protobuf does not tell whether one came, this does.
     bool has(openwip::telemetry::Telemetry::WhatCase kind) const { return revision_of(kind) != 0; }
     const openwip::control::MacStatus& base() const { return of_shown_user(base_); }
+    // Of all terminals, whichever is shown.
+    const openwip::control::MacStatus& base_of_all() const { return base_; }
     const openwip::control::MacStatus& terminal() const { return of_shown_user(terminal_); }
     const openwip::control::AirStatus& air() const { return air_; }
     const openwip::control::AttenuatorStatus& attenuator() const { return attenuator_; }

@@ -69,7 +69,8 @@ QRgb outcome_colour(int outcome) {
 }
 
 QRgb terminal_colour(int user) {
-    if (user < 0 || user > 24) return 0xffffffff;
+    if (user < 0 || user >= 255) return 0xffffffff;
+    user %= 25;
     // Eight hues; the next eight lighter, the last eight darker, where black has no darker.
     if (user == 22) return 0xff5a2d91;
     if (user == 24) return 0xff00d0d0;

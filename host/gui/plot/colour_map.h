@@ -30,7 +30,7 @@ QRgb outcome_colour(int outcome);
 // The colour of a place without data.
 inline constexpr QRgb no_data = 0xffdcdcdc;
 
-// The colour of a terminal, 0 to 24; 255: white, for none.
+// The colour of a terminal, again from the first one on after 25; 255: white, for none.
 QRgb terminal_colour(int user);
 
 const char* modulation_name(int bits);

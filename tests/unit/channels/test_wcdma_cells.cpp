@@ -340,6 +340,44 @@ conditional errors_at(double doppler_hz, int blocks) {
     return e;
 }
 
+// The exponential effective SIR lies between the lowest SIR of the slots and their mean: at a large
+// beta it is the mean, and the smaller beta is, the lower it is. Power control does not see it.
+TEST(WcdmaCells, HaveAnEffectiveSirBetweenTheWorstSlotAndTheMean) {
+    const auto sir_of = [](double beta) {
+        cells_config c;
+        c.users = 40;
+        c.doppler_hz = 80;
+        c.eesm_beta = beta;
+        wcdma_cells w(c, 1);
+        std::vector<double> all;
+        for (int b = 0; b < 50; ++b) {
+            w.advance_to(b);
+            for (int u = 0; u < 40; ++u) all.push_back(w.sir_db(u));
+        }
+        return all;
+    };
+    const auto mean = sir_of(0), large = sir_of(1000), one = sir_of(1), small = sir_of(0.1);
+    const auto worst = sir_of(0.01);
+    for (std::size_t n = 0; n < mean.size(); ++n) {
+        EXPECT_NEAR(large[n], mean[n], 0.02);
+        EXPECT_LT(one[n], mean[n]);
+        EXPECT_LT(small[n], one[n]);
+        EXPECT_LT(worst[n], small[n]);
+    }
+    // The effective SIR is at most beta ln(15) above the lowest of 15 slots, linear.
+    for (std::size_t n = 0; n < mean.size(); ++n)
+        EXPECT_LT(db(small[n]).power(), db(worst[n]).power() + 0.1 * std::log(15.0) + 1e-6);
+
+    cells_config c = alone();  // the same SIR in all slots
+    const auto still = [&c](double beta) {
+        c.eesm_beta = beta;
+        wcdma_cells w(c, 3);
+        w.advance_to(20);
+        return w.sir_db(0);
+    };
+    EXPECT_NEAR(still(0.5), still(0), 1e-4);
+}
+
 TEST(WcdmaCells, LoseOneBlockInAHundredAt6HzAndIndependently) {
     const conditional e = errors_at(6, 1000);
     EXPECT_NEAR(e.rate(), 0.01, 0.002);

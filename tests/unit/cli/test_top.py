@@ -285,6 +285,17 @@ class WhatItSays(World):
             )
             self.assertTrue(not head or head[0].startswith(f"terminals {rows} of 25 "), text)
 
+    def test_a_link_with_more_terminals_than_bins_has_them_all(self):
+        self.give_terminals(160)
+        self.give_verdict()
+        text = self.screen(80, 200)
+        rows = [x for x in text if x.startswith("  terminal")]
+        self.assertEqual(len(rows), 160)
+        self.assertTrue([x for x in text if x.startswith("terminals 160  ")])
+        # Those that have a letter in the line of bins say so.
+        self.assertTrue(rows[24].startswith("  terminal 25 (p) "), rows[24])
+        self.assertTrue(rows[25].startswith("  terminal 26  "), rows[25])
+
     def test_a_terminal_without_lock_and_one_that_is_not_heard_of_are_told(self):
         self.give_terminals(2)
         m = control.MacStatus()

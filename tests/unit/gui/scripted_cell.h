@@ -15,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <numbers>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -215,6 +216,35 @@ public:
         m.set_handing_over_s(slot < 6000 ? 0 : during ? (slot - 6000) / 1500.0 : 2);
         m.set_waiting_packets(during ? 7 : 0);
         m.set_rate_bps(slot < 9000 ? 1000e3 : 384e3);
+        publish("base", "status", base);
+    }
+    // A ring of six cells around the first one, side 200 m. Users are on a line from the first site
+    // on, 50 m apart, and belong to cell 0 and cell 1 in turn; the SIR of user n is n dB, its power
+    // -20 - 10 n dBW, and the blocks of the last one are lost.
+    void say_wcdma(std::int64_t slot, int users, int terminals = 1) {
+        message base;
+        base.set_slot(slot);
+        auto& mac = *base.mutable_mac();
+        mac.set_role("base");
+        mac.set_slot(slot);
+        for (int n = 0; terminals > 1 && n < terminals; ++n) mac.add_users()->set_role("base");
+        auto& cells = *mac.mutable_wcdma();
+        cells.set_side_m(200);
+        cells.set_handovers(4);
+        for (int c = 0; c < 7; ++c) {
+            const double angle = c * std::numbers::pi / 3;
+            cells.add_sites_m(c == 0 ? 0 : 346 * std::cos(angle));
+            cells.add_sites_m(c == 0 ? 0 : 346 * std::sin(angle));
+        }
+        for (int n = 0; n < users; ++n) {
+            auto& u = *cells.add_users();
+            u.set_sir_db(n);
+            u.set_power_dbw(-20 - 10 * n);
+            u.set_cell(n % 2);
+            u.set_x_m(50 * n);
+            u.set_y_m(0);
+            u.set_lost(n == users - 1);
+        }
         publish("base", "status", base);
     }
     void say_verdict(std::int64_t slot, bool valid = true,

@@ -4,6 +4,7 @@
 #include "gui/plot/colour_map.h"
 #include "gui/views/channel_view.h"
 #include "gui/views/spectrum_view.h"
+#include "gui/views/wcdma_view.h"
 #include "window_world.h"
 
 namespace wip::gui {
@@ -314,6 +315,101 @@ private Q_SLOTS:
                 30);
         QVERIFY(lines_of(v).contains("7500,5,1000,1,7"));
         QVERIFY(lines_of(v).contains("15000,10,384,0,0"));
+    }
+
+    void users_of_wcdma_cells_are_at_their_place_in_the_colours_of_sir_and_power() {
+        using map = wcdma_canvas::map;
+        world w;
+        auto& v = w.of<wcdma_view>("wcdma");
+        QVERIFY(dark(w.picture("wcdma")) > 100);  // the words that there are none
+        QVERIFY(v.words().isEmpty() && v.csv().isEmpty());
+        w.cell.say_wcdma(150, 5, 2);
+        QVERIFY(w.settle());
+        const QImage image = w.picture("wcdma");
+        QCOMPARE(v.words(), QString("5 users: SIR 0.0 to 4.0 dB, power -60.0 to -20.0 dBW, 1 "
+                                    "lost; 4 handovers"));
+        const auto& canvas = v.canvas();
+        // The median, and 2 dB to both sides of it.
+        QCOMPARE(canvas.ends_of(map::sir)[0], 0.0);
+        QCOMPARE(canvas.ends_of(map::sir)[1], 4.0);
+        QCOMPARE(canvas.ends_of(map::power)[0], -60.0);
+        QCOMPARE(canvas.ends_of(map::power)[1], -20.0);
+        QCOMPARE(canvas.dots().size(), std::size_t{5});
+        for (const map which : {map::sir, map::power}) {
+            for (const auto& dot : canvas.dots()) {
+                if (dot.lost) continue;  // its cross is over it
+                const QPointF at = canvas.place_of(which, dot.x_m, dot.y_m);
+                QCOMPARE(image.pixel(at.toPoint()), canvas.colour_of(which, dot) | 0xff000000u);
+            }
+            const QPoint last = canvas.place_of(which, 200, 0).toPoint();
+            QVERIFY(count(image.copy(QRect(last - QPoint(7, 7), QSize(15, 15))), series_colour(1)) >
+                    10);
+        }
+        // The first two are terminals: their frames are black.
+        const auto frame_of = [&](double x_m) {
+            const QPoint at = canvas.place_of(map::sir, x_m, 0).toPoint();
+            return dark(image.copy(QRect(at - QPoint(8, 8), QSize(17, 17))));
+        };
+        QVERIFY(frame_of(50) > frame_of(150) + 10);
+        const auto lines = lines_of(v);
+        QCOMPARE(lines.size(), 6);
+        QCOMPARE(lines[0], QString("slot,seconds,user,is_terminal,cell,x_m,y_m,sir_db,power_dbw,"
+                                   "lost"));
+        QCOMPARE(lines[2], QString("150,0.1,2,1,1,50,0,1,-30,0"));
+        QCOMPARE(lines[5], QString("150,0.1,5,0,0,200,0,4,-60,1"));
+        // All users stay when one terminal is chosen, which is then larger.
+        w.shown->model().show_user(1);
+        QVERIFY(dark(w.picture("wcdma")) > 100);
+        QCOMPARE(canvas.dots().size(), std::size_t{5});
+        QVERIFY(canvas.dots()[1].is_chosen && !canvas.dots()[0].is_chosen);
+    }
+
+    // The scale of the power keeps what it had, so that a colour means the same for a whole run.
+    void users_without_a_place_or_a_cell_are_left_out_and_the_scale_of_power_grows_only() {
+        world w;
+        auto& v = w.of<wcdma_view>("wcdma");
+        w.cell.say_wcdma(150, 3);
+        QVERIFY(w.settle());
+        w.picture("wcdma");
+        QCOMPARE(v.canvas().ends_of(wcdma_canvas::map::power)[0], -40.0);
+        scripted_cell::message m;
+        m.set_slot(300);
+        m.mutable_mac()->set_role("base");
+        m.mutable_mac()->set_slot(300);
+        auto& cells = *m.mutable_mac()->mutable_wcdma();
+        cells.set_side_m(200);
+        for (const double at : {0.0, 0.0, 346.0}) cells.add_sites_m(at);  // half a site
+        for (const auto& [x, sir, cell] : std::vector<std::tuple<double, double, int>>{
+                 {std::nan(""), 1, 0}, {1, INFINITY, 0}, {1, 1, 1}, {1, 1, -1}, {10, 2, 0}}) {
+            auto& u = *cells.add_users();
+            u.set_x_m(x);
+            u.set_sir_db(sir);
+            u.set_cell(cell);
+            u.set_power_dbw(-75);
+        }
+        w.cell.publish("base", "status", m);
+        QVERIFY(w.settle());
+        w.picture("wcdma");
+        QCOMPARE(v.canvas().dots().size(), std::size_t{1});
+        QCOMPARE(lines_of(v).size(), 2);
+        // One cell in place of seven: the scale begins anew.
+        QCOMPARE(v.canvas().ends_of(wcdma_canvas::map::power)[0], -80.0);
+        QCOMPARE(v.canvas().ends_of(wcdma_canvas::map::power)[1], -70.0);
+        cells.mutable_users(4)->set_power_dbw(-15);
+        m.set_slot(450);
+        m.mutable_mac()->set_slot(450);
+        w.cell.publish("base", "status", m);
+        QVERIFY(w.settle());
+        w.picture("wcdma");
+        QCOMPARE(v.canvas().ends_of(wcdma_canvas::map::power)[0], -80.0);
+        QCOMPARE(v.canvas().ends_of(wcdma_canvas::map::power)[1], -10.0);
+        cells.set_side_m(std::nan(""));
+        m.set_slot(600);
+        m.mutable_mac()->set_slot(600);
+        w.cell.publish("base", "status", m);
+        QVERIFY(w.settle());
+        QVERIFY(dark(w.picture("wcdma")) > 100);
+        QVERIFY(v.canvas().dots().empty());
     }
 
     void where_there_is_no_spectrum_it_is_said_why() {

@@ -55,12 +55,12 @@ void send(pair_path& path, int users, std::int64_t from_ms, std::int64_t to_ms) 
 }  // namespace
 
 TEST(WcdmaLinks, TheirSettingsReachTheCells) {
-    const auto c =
-        made({"umts.error_model=cells", "terminals=3", "cells.count=19", "cells.wrap=on",
-              "cells.users=90", "cells.carriers=3", "cells.spreading=16",
-              "cells.direction=downlink", "cells.orthogonality=0.4", "cells.doppler_hz=80",
-              "cells.loop_slots=4", "cells.margin_db=1", "cells.curve_db=0", "cells.speed_kmh=50"})
-            .wcdma;
+    const auto c = made({"umts.error_model=cells", "terminals=3", "cells.count=19", "cells.wrap=on",
+                         "cells.users=90", "cells.carriers=3", "cells.spreading=16",
+                         "cells.direction=downlink", "cells.orthogonality=0.4",
+                         "cells.doppler_hz=80", "cells.loop_slots=4", "cells.eesm_beta=0.5",
+                         "cells.margin_db=1", "cells.curve_db=0", "cells.speed_kmh=50"})
+                       .wcdma;
     EXPECT_EQ(c.cells, 19);
     EXPECT_TRUE(c.wrap);
     EXPECT_EQ(c.users, 90);
@@ -70,6 +70,7 @@ TEST(WcdmaLinks, TheirSettingsReachTheCells) {
     EXPECT_EQ(c.orthogonality, 0.4);
     EXPECT_EQ(c.doppler_hz, 80);
     EXPECT_EQ(c.loop_slots, 4);
+    EXPECT_EQ(c.eesm_beta, 0.5);
     EXPECT_EQ(c.margin_db, 1);
     EXPECT_EQ(c.curve_db, 0);
     EXPECT_EQ(c.speed_kmh, 50);
@@ -91,6 +92,33 @@ TEST(WcdmaLinks, WhatCannotBeIsRefused) {
         const std::string text = refusal(assignments);
         EXPECT_NE(text.find(why), std::string::npos) << why << ": " << text;
     }
+}
+
+// All 160 users of the text's layout can be terminals; other links have at most 25.
+TEST(WcdmaLinks, EveryUserCanBeATerminal) {
+    const auto config = made({"umts.error_model=cells", "umts.mode=um", "terminals=160",
+                              "umts.profile=smaragdakis-120", "cells.carriers=3"});
+    EXPECT_EQ(config.wcdma.users, 160);
+    EXPECT_EQ(config.terminals.back().tun.address, "10.42.0.161/30");
+    pair_path path(config);
+    std::array<int, 160> arrived{};
+    path.downlink().deliver_to([&](const link_packet& p) {
+        ++arrived[static_cast<std::size_t>(p.tag)];
+        return 0;
+    });
+    send(path, 160, 0, 1000);
+    for (const int n : arrived) EXPECT_GT(n, 50);
+    const auto status = base_of(path);
+    EXPECT_EQ(status.users_size(), 160);
+    EXPECT_EQ(status.wcdma().users_size(), 160);
+
+    EXPECT_EQ(refusal({"terminals=251"}).find("terminals is 251") == std::string::npos, false);
+    EXPECT_EQ(made({"terminals=250"}).terminals.back().tun.address, "10.42.0.251/30");
+    EXPECT_EQ(refusal({"link.kind=wlan", "terminals=25"}), "");
+    EXPECT_NE(refusal({"link.kind=wlan", "terminals=26"})
+                  .find("terminals is 26; valid: up to 25, and up to 250 with link.kind = umts"),
+              std::string::npos)
+        << refusal({"link.kind=wlan", "terminals=26"});
 }
 
 TEST(WcdmaLinks, AChainOfThreeStatesHasItsParametersInBothDirections) {

@@ -174,5 +174,64 @@ TEST(Cell, OfOneUserIsItsBearer) {
     EXPECT_EQ(first, second);
 }
 
+// A bearer keeps its next wake-up until something changes. Whoever asks for it, even inside of a
+// delivery or while a setting changes, does not change what comes when.
+TEST(WakeUps, AreTheSameHoweverOftenAndWheneverTheyAreAskedFor) {
+    struct event {
+        std::int64_t due_ns;
+        int user;
+        bool up;
+        bool operator==(const event&) const = default;
+    };
+    const auto run = [](bool curious, rlc_mode mode) {
+        bearer_config b = of_profile("umts-384");
+        b.mode = mode;
+        b.errors_down.rate = b.errors_up.rate = 0.1;
+        b.control.always_dch = false;
+        cell_config shared;
+        shared.users = 5;
+        cell c(b, shared);
+        std::vector<event> all;
+        std::int64_t asked = 0;
+        const auto ask = [&] {
+            if (!curious) return;
+            for (int u = 0; u < c.users(); ++u) asked ^= c.user(u).next_wakeup();
+            asked ^= c.next_wakeup();
+        };
+        const std::vector<std::uint8_t> packet(700, 0x45), answer(40, 0x45);
+        c.downlink().deliver_to([&](const link_packet& p) {
+            ask();
+            all.push_back({p.due_ns, p.tag, false});
+            // Into another bearer than the one that delivers.
+            c.uplink().offer(answer, p.due_ns, (p.tag + 1) % 5);
+            ask();
+            return 0;
+        });
+        c.uplink().deliver_to([&](const link_packet& p) {
+            ask();
+            all.push_back({p.due_ns, p.tag, true});
+            return 0;
+        });
+        for (std::int64_t t = 0; t < 20'000 * ms; t += 7 * ms) {
+            ask();
+            // All are silent for 6 s, so that the states of their RRC change.
+            if (t < 6000 * ms || t > 12'000 * ms)
+                c.downlink().offer(packet, t, static_cast<int>(t / ms) % 5);
+            if (t == 2800 * ms) c.user(2).set_rate(64, 64);
+            if (t == 3500 * ms)
+                for (int u = 0; u < 5; ++u)
+                    c.user(u).set_episodes({{3600 * ms, 400 * ms}}, {{4200 * ms, 300 * ms}});
+            ask();
+            c.advance(t + 7 * ms - 1);
+        }
+        return all;
+    };
+    for (const rlc_mode mode : {rlc_mode::acknowledged, rlc_mode::unacknowledged}) {
+        const auto plain = run(false, mode), curious = run(true, mode);
+        EXPECT_GT(plain.size(), 1000U);
+        EXPECT_TRUE(plain == curious);
+    }
+}
+
 }  // namespace
 }  // namespace wip::umts

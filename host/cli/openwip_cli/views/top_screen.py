@@ -179,7 +179,7 @@ def _terminals(f: Figures, frame: Frame, most: int) -> list[Line]:
     lines = [Line("", rank=0, completed=head)]
     for n, (t, rate) in enumerate(zip(found[:most], goodput)):
         # A terminal's number is one character in the line of bins.
-        name = f"{n + 1}" if n < 9 else f"{n + 1} ({TERMINAL_LETTERS[n]})"
+        name = f"{n + 1} ({TERMINAL_LETTERS[n]})" if 9 <= n < len(TERMINAL_LETTERS) else f"{n + 1}"
         text = columns.format(
             f"  terminal {name}",
             number(t.snr_db) if t.locked else "no lock",

@@ -19,7 +19,7 @@ COLUMNS = 900  # largest number of columns of a heat map
 STEPS = 240  # largest number of steps of a curve of means
 MISSING = 255  # byte of a bin without a value (records/columns.py)
 POINTS = 6000  # largest number of points of a constellation
-MOST_USERS = 25  # factor in a key of slot and terminal: a terminal for each bin at most
+MOST_USERS = 250  # factor in a key of slot and terminal: the most terminals that a link has
 Numbers: TypeAlias = NDArray[numpy.float64]
 Indices: TypeAlias = NDArray[numpy.int64]
 
