@@ -66,8 +66,8 @@ struct cell_config {
     scheduling_kind scheduling = scheduling_kind::best;
     int averaging_slots = setting::scheduling_averaging_slots.initial;  // of proportional_fair
     // One grant for all users (types/common_grant.h), and how many of them a slot serves at most
-    // (docs/results/terminals.md; at sample level 2 is measured). 0: each has a grant of its own,
-    // of which nothing is said, as at bin level.
+    // (docs/results/terminals.md). 0: each has a grant of its own, of which nothing is said, as at
+    // bin level.
     int most_served = 0;
     // Throws std::invalid_argument naming key, value and what would be valid.
     void check() const;
