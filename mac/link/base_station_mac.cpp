@@ -468,7 +468,7 @@ const scheduling_view& base_station_mac::look(slot air) {
 void base_station_mac::state::take_view() {
     view.hears = terminal_hears;
     view.predicted_snr_db = predicted;
-    view.nof_pieces = static_cast<int>(window.first_waiting(waiting));
+    view.nof_pieces = view.nof_failed = static_cast<int>(window.first_waiting(waiting));
     const auto add = [&](int nibbles) {
         view.piece[static_cast<std::size_t>(view.nof_pieces++)] = nibbles;
     };

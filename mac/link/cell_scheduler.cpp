@@ -16,6 +16,14 @@ namespace {
 constexpr std::uint32_t all_bins = (1U << nof_bins) - 1;
 // A user that has had nothing yet: far below a bit a slot, and no division by zero.
 constexpr double least_mean_rate = 1e-3;
+// A retransmission in a section, in the mean: most have the SN after that of another one.
+constexpr int retransmission_bits = 9;
+// So many users are served however long their lists: there is room enough for two, and one alone
+// would also send in its poor bins, where more fails than the larger room makes good.
+constexpr int always_served = 2;
+// Slots after which a terminal is told what it has to know although it gets no bin, even if lists
+// of the others lose their room: 10 ms.
+constexpr int longest_unsaid = 15;
 
 }  // namespace
 
@@ -92,6 +100,7 @@ void cell_scheduler::look(slot air) {
         u.view = &u.mac.look(air);
         u.given = 0;
         u.picked = false;
+        u.least = config_.most_served > 0 ? u.mac.least_section(air) : 0;
         u.open = open_pieces(*u.view);
         const std::uint64_t bits = u.mac.statistics().payload_bits_acknowledged;
         u.mean_rate += share * (static_cast<double>(bits - u.acknowledged) - u.mean_rate);
@@ -99,8 +108,24 @@ void cell_scheduler::look(slot air) {
     }
 }
 
+// Bits of the user's list of retransmissions in a section with so many bins, and of the flags that
+// say which of them have one.
+int cell_scheduler::list_bits(const served_user& u, int bins) {
+    const int again = std::min(u.view->nof_failed, bins);
+    return again > 0 ? bins + again * retransmission_bits : 0;
+}
+
 bool cell_scheduler::fits(const served_user& u) const {
-    return u.picked || config_.most_served == 0 || picked_ < config_.most_served;
+    if (u.picked || config_.most_served == 0) return true;
+    if (picked_ == config_.most_served) return false;
+    if (picked_ < always_served) return true;
+    const int served = picked_ + 1;
+    const int share = (config_.link.bins + served - 1) / served;
+    int bits = common_grant_head + most_owner_bits(config_.link.bins, served) + u.least +
+               list_bits(u, share);
+    for (const served_user& other : users_)
+        if (other.picked) bits += other.least + list_bits(other, share);
+    return bits <= 8 * grant_bytes;
 }
 
 void cell_scheduler::pick(served_user& u) {
@@ -230,8 +255,9 @@ std::span<const slot_plan> cell_scheduler::plan(slot air) {
     return plans_;
 }
 
-// The users that get a section: those with bins, then those that have something to say without. The
-// first of them finds the most room for its lists: the one that was first the longest time ago.
+// The users that get a section: those with bins, then those that have something to say without, if
+// the lists of the former find room beside them. The first of them finds the most room for its
+// lists: the one that was first the longest time ago, or one that has waited long to say something.
 // Returns the bits that the lists may have beside what the sections have at least.
 int cell_scheduler::admit() {
     std::vector<user_index> order(users_.size());
@@ -239,27 +265,34 @@ int cell_scheduler::admit() {
     std::ranges::stable_sort(order, {}, [&](user_index n) { return users_[n].was_first; });
     admitted_.clear();
     least_.clear();
-    int bins = 0, least = 0;
+    int bins = 0, least = 0, lists = 0;
     for (const auto& u : users_) bins += std::popcount(u.given);
     const auto room = [&](std::size_t served) {
         return 8 * grant_bytes - common_grant_head -
                most_owner_bits(bins, static_cast<int>(served)) - least;
     };
-    for (const bool frames : {true, false})
-        for (const user_index n : order) {
-            served_user& u = users_[n];
-            if (frames ? u.given == 0 : u.given != 0 || !u.mac.wants_section()) continue;
-            const int bits = u.mac.least_section(now_);
-            if (static_cast<int>(admitted_.size()) < config_.most_served &&
-                room(admitted_.size() + 1) >= bits) {
-                admitted_.push_back(n);
-                least_.push_back(bits);
-                least += bits;
-                continue;
-            }
-            crowded_out_ += frames;
-            u.given = 0;
-        }
+    const auto take = [&](user_index n) {
+        served_user& u = users_[n];
+        const bool urgent = u.given == 0 && ++u.slots_unsaid >= longest_unsaid;
+        const bool patient = u.given == 0 && !urgent;
+        if (static_cast<int>(admitted_.size()) == config_.most_served ||
+            room(admitted_.size() + 1) - (patient ? lists : 0) < u.least)
+            return false;
+        const auto place = urgent ? 0 : static_cast<std::ptrdiff_t>(admitted_.size());
+        admitted_.insert(admitted_.begin() + place, n);
+        least_.insert(least_.begin() + place, u.least);
+        least += u.least;
+        lists += list_bits(u, std::popcount(u.given));
+        u.slots_unsaid = 0;
+        return true;
+    };
+    for (const user_index n : order) {
+        if (users_[n].given == 0 || take(n)) continue;
+        ++crowded_out_;
+        users_[n].given = 0;
+    }
+    for (const user_index n : order)
+        if (users_[n].given == 0 && users_[n].mac.wants_section()) take(n);
     if (!admitted_.empty()) users_[admitted_[0]].was_first = now_;
     return room(admitted_.size());
 }

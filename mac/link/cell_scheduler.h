@@ -24,8 +24,13 @@
 //
 // With one grant for all, a slot serves up to `most_served` users: the first to whom the method
 // gives a bin. Under `fixed` the users take turns where not all are served, bin b for those of the
-// slot. The more sections, the less room for retransmissions: docs/explanation/mac.md. A user
-// without a bin whose terminal is to be told of a window edge comes last.
+// slot. A user without a bin whose terminal is to be told of a window edge comes last.
+//
+// The more sections, the less room for retransmissions (docs/explanation/mac.md): four leave some
+// for two in a slot. If more than that fail, those that find no room pile up until the windows are
+// full, and the cell then sends no more than the retransmissions that fit. So a further user is
+// served only if the failed units of all who are served, as many as their shares of the bins can
+// carry, find room beside the sections. The longer their lists, the fewer users a slot serves.
 //
 // A scheduler of the user's own (link/own_sharing.h) takes the place of all of these.
 //
@@ -61,8 +66,8 @@ struct cell_config {
     scheduling_kind scheduling = scheduling_kind::best;
     int averaging_slots = setting::scheduling_averaging_slots.initial;  // of proportional_fair
     // One grant for all users (types/common_grant.h), and how many of them a slot serves at most
-    // (docs/results/terminals.md: 2 is the one to take). 0: each has a grant of its own, of which
-    // nothing is said, as at bin level.
+    // (docs/results/terminals.md). 0: each has a grant of its own, of which nothing is said, as at
+    // bin level.
     int most_served = 0;
     // Throws std::invalid_argument naming key, value and what would be valid.
     void check() const;
@@ -110,6 +115,8 @@ private:
         std::uint32_t given = 0;
         slot was_first{-1};                       // of those in a common grant
         bool picked = false;                      // for this slot: it has bins, or will have
+        int least = 0;                            // bits of its section, at least
+        int slots_unsaid = 0;                     // in which it should have had a section
         open_pieces open;                         // what the bins given so far leave waiting
         std::array<bin_index, nof_bins> order{};  // `best`: bins by falling predicted SNR
         std::size_t next = 0;                     // in `order`; those before it are taken
@@ -127,6 +134,7 @@ private:
     void share_by_value();
     void share_by_rule(slot air);
     bool fits(const served_user& u) const;  // beside those that are picked
+    static int list_bits(const served_user& u, int bins);
     void pick(served_user& u);
     int admit();
     void plan_sections(slot air);

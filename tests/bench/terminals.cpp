@@ -6,7 +6,12 @@
 // NMSE that the receivers measured, and grants of their own for all terminals. Typical urban, 30
 // km/h, queues always full, every packet that comes out is compared with what went in.
 //   terminals [slots]          default 1500 measured slots (1 s) a cell, 0: none; JSON lines
+//   terminals SLOTS TERMINALS SNR METHOD LIMIT
+//                              one cell at sample level: SNR is `16` or `unequal` (22 to 10 dB)
 // Before the cells comes what order statistics say of the best terminal in each bin.
+//
+// Why a cell is slow is seen in four means over its slots: terminals served, bins used,
+// retransmissions sent, and retransmissions that wait when the slot has been planned.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -131,10 +136,35 @@ private:
     slot_report report_;
 };
 
+// Means over the slots of a cell at sample level.
+struct slot_means {
+    double served = 0, bins = 0, repeated = 0, waiting = 0, shed = 0, stalled = 0;
+};
+
 struct outcome {
     std::vector<double> mbit_s;
     double failed = 0, nmse = 0, grants_lost = 0;
+    slot_means slot;
 };
+
+// Adds the slot that has just been planned.
+void add(slot_means& sum, const cell_scheduler& cell, std::span<const slot_plan> plans,
+         std::vector<double>& repeated) {
+    for (std::size_t t = 0; t < plans.size(); ++t) {
+        const auto& link = cell.user(static_cast<int>(t)).statistics();
+        int bins = 0;
+        for (const bin_grant& b : plans[t].grant.bins) {
+            bins += b.bits_per_symbol != 0;
+            repeated[t] += b.bits_per_symbol != 0 && b.retransmission;
+            sum.repeated += b.bits_per_symbol != 0 && b.retransmission;
+        }
+        sum.served += bins > 0;
+        sum.bins += bins;
+        // A unit that was cut is sent in several pieces: the number is a lower bound.
+        sum.waiting += std::max(
+            0.0, static_cast<double>(link.frames_failed - link.frames_dropped) - repeated[t]);
+    }
+}
 
 outcome on_samples(const shared_cell& s) {
     cell_scheduler cell(cell_of(s, true));
@@ -155,9 +185,19 @@ outcome on_samples(const shared_cell& s) {
         }
     };
     std::uint64_t failed_before = 0, frames_before = 0, lost_before = 0;
+    slot_means means, before_means;
+    std::vector<double> repeated(ends.size());
+    const auto shed_and_stalled = [&](slot_means& m) {
+        for (int t = 0; t < s.terminals; ++t) {
+            m.shed += static_cast<double>(cell.user(t).statistics().grant_overflows);
+            m.stalled += static_cast<double>(cell.user(t).statistics().window_stalls);
+        }
+    };
     for (int i = 0; i < warm_up + s.slots; ++i) {
         const slot air(300 + i);
         if (i == warm_up) {
+            means = {};
+            shed_and_stalled(before_means);
             sums();
             failed_before = failed;
             frames_before = frames;
@@ -171,6 +211,7 @@ outcome on_samples(const shared_cell& s) {
                 if (!cell.on_sdu(t, packet_of(t, numbers[static_cast<std::size_t>(t)]++), air))
                     throw std::logic_error("a packet that the queue refused");
         const auto plans = cell.plan(air);
+        add(means, cell, plans, repeated);
         std::array<std::span<const std::uint8_t>, nof_bins> payload;
         for (const auto& plan : plans)
             for (std::size_t b = 0; b < nof_bins; ++b)
@@ -196,6 +237,13 @@ outcome on_samples(const shared_cell& s) {
         lost += ends[t]->grants_failed();
     }
     out.grants_lost = static_cast<double>(lost - lost_before) / s.slots / s.terminals;
+    shed_and_stalled(means);
+    out.slot = {means.served / s.slots,
+                means.bins / s.slots,
+                means.repeated / s.slots,
+                means.waiting / s.slots,
+                (means.shed - before_means.shed) / s.slots,
+                (means.stalled - before_means.stalled) / s.slots};
     return out;
 }
 
@@ -274,19 +322,55 @@ void print(const char* level, const shared_cell& s, const char* snr, const outco
     std::printf(
         "{\"level\": \"%s\", \"terminals\": %d, \"snr\": \"%s\", \"scheduling\": \"%s\", "
         "\"most_served\": %d, \"slots\": %d, \"jain\": %.4f, \"failed\": %.4f, \"nmse\": %.4f, "
-        "\"grants_lost\": %.5f, \"mbit_s\": [",
+        "\"grants_lost\": %.5f, ",
         level, s.terminals, snr,
         std::string(scheduling_names[static_cast<std::size_t>(s.scheduling)]).c_str(),
         s.most_served, s.slots, jain(o.mbit_s), o.failed, o.nmse, o.grants_lost);
+    if (o.slot.served > 0)
+        std::printf(
+            "\"served\": %.2f, \"bins\": %.2f, \"repeated\": %.2f, \"waiting\": %.1f, "
+            "\"shed\": %.3f, \"stalled\": %.3f, ",
+            o.slot.served, o.slot.bins, o.slot.repeated, o.slot.waiting, o.slot.shed,
+            o.slot.stalled);
+    std::printf("\"mbit_s\": [");
     for (std::size_t t = 0; t < o.mbit_s.size(); ++t)
         std::printf("%s%.3f", t == 0 ? "" : ", ", o.mbit_s[t]);
     std::printf("]}\n");
     std::fflush(stdout);
 }
 
+std::vector<double> snrs(int terminals, bool equal_snr) {
+    std::vector<double> db;
+    for (int t = 0; t < terminals; ++t)
+        db.push_back(equal_snr ? 16 : 22 - 12.0 * t / std::max(1, terminals - 1));
+    return db;
+}
+
+// Returns the exit code.
+int one_cell(char** argv) {
+    shared_cell s;
+    s.terminals = std::atoi(argv[2]);
+    s.most_served = std::atoi(argv[5]);
+    const std::string snr = argv[3];
+    const auto scheduling = scheduling_of(argv[4]);
+    s.slots = std::atoi(argv[1]);
+    if (s.slots < 1 || (snr != "16" && snr != "unequal") || !scheduling || s.terminals < 1 ||
+        s.terminals > most_terminals || s.most_served < 1 || s.most_served > most_terminals) {
+        std::fprintf(stderr,
+                     "usage: terminals SLOTS 1..8 16|unequal "
+                     "static|best|round_robin|max_rate|proportional_fair 1..8\n");
+        return 2;
+    }
+    s.scheduling = *scheduling;
+    s.snr_db = snrs(s.terminals, snr == "16");
+    print("samples", s, snr == "16" ? "16" : "22 to 10", on_samples(s));
+    return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc == 6) return one_cell(argv);
     const int slots = argc > 1 ? std::atoi(argv[1]) : 1500;
     if (slots < 0 || (slots == 0 && std::string(argv[1]) != "0")) {
         std::fprintf(stderr, "usage: terminals [slots]\n");
@@ -310,10 +394,8 @@ int main(int argc, char** argv) {
                     shared_cell s{.terminals = terminals,
                                   .most_served = most_served,
                                   .scheduling = scheduling,
-                                  .snr_db = {},
+                                  .snr_db = snrs(terminals, equal_snr),
                                   .slots = slots};
-                    for (int t = 0; t < terminals; ++t)
-                        s.snr_db.push_back(equal_snr ? 16 : 22 - 12.0 * t / (terminals - 1));
                     const char* snr = equal_snr ? "16" : "22 to 10";
                     // Where bins are not chosen by SNR, more than two find no room (mac.md).
                     if (most_served == 2 || by_snr) {

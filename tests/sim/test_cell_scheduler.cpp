@@ -393,6 +393,70 @@ TEST(common_grant_cell, four_users_with_the_best_bins_get_what_they_get_with_gra
     }
 }
 
+// More fails here than four lists have room for (docs/explanation/mac.md): the scheduler serves
+// fewer users then, and what has failed does not pile up.
+TEST(common_grant_cell, a_larger_limit_never_yields_less_however_much_fails) {
+    struct yield {
+        double bits = 0, waiting = 0;
+    };
+    const auto yield_of = [](scheduling_kind kind, int users, bool alike, int limit) {
+        auto c = full_band(kind, users, limit);
+        for (int u = 0; u < users && !alike; ++u)
+            c.mean_snr_db[static_cast<std::size_t>(u)] = 22 - 12.0 * u / (users - 1);
+        c.coherence = 0.97;
+        c.frame_loss = 0.06;
+        users_world w(c);
+        w.saturate(std::vector<bool>(static_cast<std::size_t>(users), true));
+        double sent_again = 0;
+        for (int i = 0; i < 900; ++i) {
+            w.run(1);
+            for (const slot_plan& plan : w.plans())
+                sent_again += static_cast<double>(std::ranges::count_if(
+                    plan.grant.bins,
+                    [](const bin_grant& b) { return b.bits_per_symbol != 0 && b.retransmission; }));
+        }
+        yield y;
+        for (int u = 0; u < users; ++u) {
+            const auto& s = w.cell().user(u).statistics();
+            y.bits += w.bits(u);
+            y.waiting += static_cast<double>(s.frames_failed - s.frames_dropped);
+        }
+        y.waiting -= sent_again;
+        return y;
+    };
+    for (const auto kind :
+         {scheduling_kind::best, scheduling_kind::max_rate, scheduling_kind::proportional_fair})
+        for (const int users : {4, 8})
+            for (const bool alike : {true, false}) {
+                const yield two = yield_of(kind, users, alike, 2);
+                for (const int limit : {4, 8}) {
+                    const yield more = yield_of(kind, users, alike, limit);
+                    const std::string which =
+                        std::string(scheduling_names[static_cast<std::size_t>(kind)]) + ", " +
+                        std::to_string(users) + (alike ? " alike" : " unlike") + ", limit " +
+                        std::to_string(limit);
+                    EXPECT_GT(more.bits, 0.98 * two.bits) << which;
+                    // No more than the failures of a few slots; without the rule hundreds.
+                    EXPECT_LT(more.waiting, 50) << which;
+                }
+            }
+}
+
+// A terminal that has nothing to receive but a window edge gets its section also where the lists of
+// the others leave no room.
+TEST(common_grant_cell, an_edge_is_told_though_the_lists_of_the_others_are_long) {
+    auto c = full_band(scheduling_kind::round_robin, 3, 3);
+    c.frame_loss = 0.5;
+    c.cell.link.max_retransmissions = 2;  // some frames are dropped, and the edge moves over them
+    users_world w(c);
+    w.saturate({true, true, false});
+    w.give(2, 20, 200);
+    w.run(300);
+    EXPECT_TRUE(w.cell().user(2).idle());
+    EXPECT_GT(w.cell().user(2).statistics().frames_dropped, 0U);
+    EXPECT_FALSE(w.cell().user(2).wants_section());
+}
+
 TEST(common_grant_cell, more_users_than_it_has_sections_are_refused) {
     EXPECT_THROW(users_world(together(scheduling_kind::best, std::vector<double>(9, 16.0))),
                  std::invalid_argument);

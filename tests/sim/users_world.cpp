@@ -136,7 +136,8 @@ slot_report users_world::receive(std::size_t user, const slot_plan& plan) {
     for (std::size_t b = 0; b < nof_bins; ++b) {
         const int k = plan.grant.bins[b].bits_per_symbol;
         if (k == 0) continue;
-        const bool good = random_.hits(frame_ok(k, std::norm(gain_[user].front()[b])));
+        const bool good =
+            random_.hits((1 - config_.frame_loss) * frame_ok(k, std::norm(gain_[user].front()[b])));
         r.outcome[b] = good ? frame_outcome::good : frame_outcome::bad;
         if (!good) std::ranges::fill(r.payload[b], std::uint8_t{0});
     }

@@ -29,6 +29,9 @@ struct users_config {
     std::vector<double> mean_snr_db;  // one for each user
     double coherence = 0.97;
     double grant_loss = 0, feedback_loss = 0;
+    // Part of the frames that are lost whatever their SNR, as where the channel differs within a
+    // bin, which the SNR of the bin does not show.
+    double frame_loss = 0;
     std::uint64_t seed = 1;
 };
 
