@@ -21,7 +21,7 @@ class drain_forecast {
 public:
     static constexpr double capacity_slots = 8, share_slots = 150;
 
-    // Bytes a second, before a slot is planned.
+    // Returns bytes a second; called once for each slot, before it is planned.
     double next(const std::array<float, nof_bins>& predicted_snr_db,
                 const std::array<std::uint8_t, nof_bins>& rate, const link_config& c) {
         in_slot_ = 0;
@@ -33,7 +33,7 @@ public:
         capacity_ += (in_slot_ - capacity_) / (capacity_ > 0 ? capacity_slots : 1);
         return capacity_ * share_ / 2 * slots_per_second;
     }
-    // The slot as it was planned, with packets left behind that it had no room for.
+    // Takes the slot as it was planned, if packets are left that it had no room for.
     void filled(const sent_slot& out, const link_config& c) {
         if (in_slot_ <= 0) return;
         double fresh = 0;

@@ -40,7 +40,7 @@ void dualpi2::bring_up_to(std::int64_t now_ns) {
 }
 
 void dualpi2::update(std::int64_t at_ns) {
-    // What comes to the classic queue waits for the L4S queue, too.
+    // A packet that comes to the classic queue waits for the L4S queue, too.
     const std::int64_t delay =
         rate().delay_ns(std::max(classic_.sojourn_ns(at_ns), l4s_.sojourn_ns(at_ns)),
                         classic_.bytes() + l4s_.bytes());

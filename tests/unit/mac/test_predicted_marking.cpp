@@ -146,7 +146,7 @@ TEST(PredictedMarking, AnUnknownOneIsRefused) {
                  std::invalid_argument);
 }
 
-// --- what the base station expects ---
+// --- the rate that the base station expects ---
 
 link_config cell() {
     link_config c;
