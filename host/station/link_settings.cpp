@@ -52,6 +52,8 @@ link_config link_from(const config::link_settings& v, std::uint64_t seed) {
     c.deliver_corrupt = v.deliver_corrupt;
     c.queue_packets = v.queue_packets;
     c.queue = queue_from(v.queue, v.queue_target_ms, seed);
+    c.queue.marking =
+        config::translated(v.queue_marking, queue_marking::sojourn, queue_marking::predicted);
     return checked(c);
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "link/drain_forecast.h"
 #include "link/grant_room.h"
 #include "link/own_sharing.h"
 #include "link/prediction_error.h"
@@ -87,7 +88,8 @@ struct base_station_mac::state {
     link_config config;
     switch_table table;
     prediction_error error;
-    packet_queue queue;  // of the packets of which no part has been sent
+    packet_queue queue;       // of the packets of which no part has been sent
+    drain_forecast forecast;  // of the queue
     segmenter begun;     // the packet that is being cut into frames, and those of the next frame
     queued_packet next;  // on its way from one to the other
     transmit_window window;
@@ -247,10 +249,8 @@ void base_station_mac::state::resolve(std::int64_t j) {
     const std::uint32_t ack = decoded ? fb->ack : 0;
     if (locked) {
         predicted_any = true;
-        for (std::size_t b = 0; b < nof_bins; ++b) {
-            const float p = fb->predicted_snr_db[b];
-            predicted[b] = std::isnan(p) ? -100.0F : p;
-        }
+        std::ranges::transform(fb->predicted_snr_db, predicted.begin(),
+                               [](float p) { return std::isnan(p) ? -100.0F : p; });
         if (config.switch_table == switch_table_kind::measured)
             error.add(predicted, fb->prediction_nmse);
         rate_bins();
@@ -544,6 +544,8 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
         grant.edge_said = grant.addressed && sections.due(window.next_sn(), window.edge(), air);
     }
     if (terminal_hears && grant.addressed) plan_boundaries(grant);
+    const bool predicts = terminal_hears && config.queue.marking == queue_marking::predicted;
+    queue.expect(predicts ? forecast.next(predicted, view.rate, config) : 0);
     if (!bins.empty()) {
         const std::size_t used = plan_retransmissions(grant);
         std::uint32_t taken = 0;
@@ -568,6 +570,7 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
         }
     }
     sent_slot& out = sent(air.value);
+    if (predicts && !queue.empty()) forecast.filled(out, config);
     out.runs = grant.runs;
     out.fresh = static_cast<int>(window.next_sn() - out.first_new);
     out.reported =

@@ -15,14 +15,15 @@ std::int64_t codel_fifo::control_law(std::int64_t from_ns) const {
     return from_ns + std::llround(static_cast<double>(codel_interval_ns) / std::sqrt(count_));
 }
 
-bool codel_fifo::take(std::int64_t now_ns, queued_packet& out) {
+bool codel_fifo::take(std::int64_t now_ns, queued_packet& out, const drain_rate& rate) {
     above_ = false;
     if (fifo_.empty()) {
         first_above_ns_ = 0;
         return false;
     }
     out = fifo_.pop();
-    if (now_ns - out.arrived_ns < target_ns_ || fifo_.bytes() <= largest_) {
+    const std::int64_t delay = rate.delay_ns(now_ns - out.arrived_ns, fifo_.bytes());
+    if (delay < target_ns_ || fifo_.bytes() <= largest_) {
         first_above_ns_ = 0;
     } else if (first_above_ns_ == 0) {
         first_above_ns_ = now_ns + codel_interval_ns;
@@ -39,9 +40,9 @@ bool codel_fifo::signal(queued_packet& packet, const std::function<void(queued_p
     return true;
 }
 
-bool codel_fifo::pop(std::int64_t now_ns, queued_packet& out,
+bool codel_fifo::pop(std::int64_t now_ns, queued_packet& out, const drain_rate& rate,
                      const std::function<void(queued_packet&&)>& drop) {
-    if (!take(now_ns, out)) {
+    if (!take(now_ns, out, rate)) {
         dropping_ = false;
         return false;
     }
@@ -53,7 +54,7 @@ bool codel_fifo::pop(std::int64_t now_ns, queued_packet& out,
                 next_ns_ = control_law(next_ns_);
                 return true;
             }
-            const bool any = take(now_ns, out);
+            const bool any = take(now_ns, out, rate);
             if (!above_)
                 dropping_ = false;
             else
@@ -64,7 +65,7 @@ bool codel_fifo::pop(std::int64_t now_ns, queued_packet& out,
     }
     if (!above_) return true;
     const bool gone = signal(out, drop);
-    const bool any = !gone || take(now_ns, out);
+    const bool any = !gone || take(now_ns, out, rate);
     dropping_ = true;
     const std::uint32_t delta = count_ - last_count_;
     count_ = delta > 1 && now_ns - next_ns_ < soon_ns ? delta : 1;

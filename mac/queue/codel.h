@@ -25,8 +25,9 @@ public:
         largest_ = std::max(largest_, packet.bytes());
         fifo_.push(std::move(packet));
     }
-    // The next packet, after those that `drop` gets; false if none is left.
-    bool pop(std::int64_t now_ns, queued_packet& out,
+    // The next packet, after those that `drop` gets; false if none is left. The queue is expected
+    // to empty at `rate`.
+    bool pop(std::int64_t now_ns, queued_packet& out, const drain_rate& rate,
              const std::function<void(queued_packet&&)>& drop);
     packet_fifo& packets() { return fifo_; }
     const packet_fifo& packets() const { return fifo_; }
@@ -35,7 +36,7 @@ public:
     std::uint32_t count() const { return count_; }
 
 private:
-    bool take(std::int64_t now_ns, queued_packet& out);
+    bool take(std::int64_t now_ns, queued_packet& out, const drain_rate& rate);
     bool signal(queued_packet& packet, const std::function<void(queued_packet&&)>& drop);
     std::int64_t control_law(std::int64_t from_ns) const;
 
@@ -58,7 +59,7 @@ public:
 
     void push(queued_packet&& packet, std::int64_t now_ns, std::size_t room) override;
     bool pop(std::int64_t now_ns, queued_packet& out) override {
-        return queue_.pop(now_ns, out, drop_);
+        return queue_.pop(now_ns, out, rate(), drop_);
     }
     std::size_t packets() const override { return queue_.packets().size(); }
     std::size_t look(std::span<std::size_t> bytes) const override {

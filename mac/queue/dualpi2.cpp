@@ -40,7 +40,10 @@ void dualpi2::bring_up_to(std::int64_t now_ns) {
 }
 
 void dualpi2::update(std::int64_t at_ns) {
-    const std::int64_t delay = std::max(classic_.sojourn_ns(at_ns), l4s_.sojourn_ns(at_ns));
+    // A packet that comes to the classic queue waits for the L4S queue, too.
+    const std::int64_t delay =
+        rate().delay_ns(std::max(classic_.sojourn_ns(at_ns), l4s_.sojourn_ns(at_ns)),
+                        classic_.bytes() + l4s_.bytes());
     base_ += alpha_ * static_cast<double>(delay - target_ns_) * 1e-9 +
              beta_ * static_cast<double>(delay - delay_ns_) * 1e-9;
     // At 1 / k all of the L4S queue is marked, and the classic probability is at its largest.
@@ -79,8 +82,10 @@ bool dualpi2::keep_l4s(queued_packet& packet, std::int64_t now_ns) {
     }
     double own = 0;
     if (!l4s_.empty()) {
-        const auto delay = static_cast<double>(now_ns - packet.arrived_ns - ramp_from_ns);
-        own = std::clamp(delay / double{ramp_to_ns - ramp_from_ns}, 0.0, 1.0);
+        const std::int64_t delay = rate().delay_ns(now_ns - packet.arrived_ns, l4s_.bytes());
+        own = std::clamp(
+            static_cast<double>(delay - ramp_from_ns) / double{ramp_to_ns - ramp_from_ns}, 0.0,
+            1.0);
     }
     if (l4s_mark_.hits(std::max(own, coupled))) packet.mark();
     return true;

@@ -61,7 +61,7 @@ bool fq_codel::pop(std::int64_t now_ns, queued_packet& out) {
             old_.splice(old_.end(), list, list.begin());
             continue;
         }
-        if (!f.queue.pop(now_ns, out, drop_)) {
+        if (!f.queue.pop(now_ns, out, rate().shared_by(new_.size() + old_.size()), drop_)) {
             // A new flow that has sent all it had waits for the others once, so that it cannot
             // stay ahead of them by pausing for a moment.
             if (is_new) {

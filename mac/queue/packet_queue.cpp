@@ -46,6 +46,8 @@ std::int64_t queue_config::target_ns() const {
 void queue_config::check(const std::string& group) const {
     require(kind <= queue_kind::dualpi2, group + "queue", static_cast<int>(kind),
             "drop_tail, codel, fq_codel, pie or dualpi2");
+    require(marking <= queue_marking::predicted, group + "queue_marking", static_cast<int>(marking),
+            "sojourn or predicted");
     check_range(group + "queue_target_ms", target_ms, setting::link_queue_target_ms);
 }
 
@@ -89,6 +91,11 @@ bool packet_queue::pop(std::int64_t now_ns, queued_packet& out) {
     waiting_.take(out.bytes());
     if (out.marked) marked_.add(out.bytes());
     return true;
+}
+
+void packet_queue::expect(double bytes_per_s) {
+    if (config_.marking == queue_marking::predicted)
+        discipline_->expect(drain_rate::of_second(bytes_per_s));
 }
 
 void packet_queue::drop(queued_packet&& packet, queue_drop why) {

@@ -42,6 +42,9 @@ public:
 
     bool empty() const { return waiting_.packets == 0; }
     const packets_bytes& waiting() const { return waiting_; }
+    // From now on the queue is expected to empty at this rate, in bytes a second; 0: nothing is
+    // expected. It counts for a queue whose marking is `predicted`, until the next call.
+    void expect(double bytes_per_s);
     // Packets that left with a mark of this queue.
     const packets_bytes& marked() const { return marked_; }
     std::size_t look(std::span<std::size_t> bytes) const { return discipline_->look(bytes); }

@@ -42,7 +42,7 @@ void pie::bring_up_to(std::int64_t now_ns) {
 }
 
 void pie::update(std::int64_t at_ns) {
-    const std::int64_t delay = fifo_.sojourn_ns(at_ns);
+    const std::int64_t delay = rate().delay_ns(fifo_.sojourn_ns(at_ns), fifo_.bytes());
     double step = alpha * static_cast<double>(delay - target_ns_) * 1e-9 +
                   beta * static_cast<double>(delay - delay_ns_) * 1e-9;
     step *= scale(probability_);

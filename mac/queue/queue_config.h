@@ -15,8 +15,15 @@ enum class queue_kind : std::uint8_t {
     dualpi2,   // RFC 9332, appendix A
 };
 
+// The delay by which a discipline decides what it marks and drops.
+enum class queue_marking : std::uint8_t {
+    sojourn,    // how long the packet has waited, as the RFCs have it
+    predicted,  // how long the queue takes to empty at the rate that is expected
+};
+
 struct queue_config {
     queue_kind kind = queue_kind::drop_tail;
+    queue_marking marking = queue_marking::sojourn;
     double target_ms = 0;  // time in the queue that is aimed at; 0: that of the RFC
     std::uint64_t seed = 1;
 

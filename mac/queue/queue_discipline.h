@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "queue/drain_rate.h"
+
 namespace wip {
 
 struct queued_packet {
@@ -63,14 +65,18 @@ public:
     virtual void drain(std::vector<queued_packet>& out) = 0;
     // Takes a packet that was queued before, without a decision.
     virtual void restore(queued_packet&& packet) = 0;
+    // From now on the queue is expected to empty at this rate.
+    void expect(const drain_rate& rate) { rate_ = rate; }
 
 protected:
+    const drain_rate& rate() const { return rate_; }
     void drop(queued_packet&& packet, queue_drop why) {
         drops_->drop(static_cast<queued_packet&&>(packet), why);
     }
 
 private:
     drop_port* drops_;
+    drain_rate rate_;
 };
 
 }  // namespace wip

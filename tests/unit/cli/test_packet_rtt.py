@@ -60,12 +60,18 @@ class Capture:
         return [(sent_ms, packet)] + ([(there_ms, packet)] if there_ms is not None else [])
 
     def trips(self, *ways):
+        return self.read(packet_rtt.of_capture, *ways)
+
+    def delays(self, *ways):
+        return [round(ns * 1e-6, 6) for ns in self.read(packet_rtt.delays_of_capture, *ways)]
+
+    def read(self, reader, *ways):
         for ms, packet in sorted((x for way in ways for x in way), key=lambda x: x[0]):
             self.add(ms, packet)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "packets.pcap")
             path.write_bytes(self.data)
-            return packet_rtt.of_capture(path)
+            return reader(path)
 
     def data_segment(self, sent_ms, there_ms, n):
         return self.goes(
@@ -128,6 +134,28 @@ class Trips(unittest.TestCase):
     def test_what_is_never_acknowledged_has_none(self):
         c = Capture()
         self.assertEqual(c.trips(c.data_segment(0, 70, 0)), {})
+
+    def test_delays_are_those_of_all_packets_with_data_of_the_larger_direction(self):
+        c = Capture()
+        self.assertEqual(
+            c.delays(
+                c.goes(0, 10, SERVER, TERMINAL, FIRST - 1, 0, flags=SYN),
+                c.goes(15, 16, TERMINAL, SERVER, 1, FIRST, octets=10),
+                c.data_segment(20, 95, 0),
+                c.data_segment(21, None, 1),
+                c.acknowledgement(95, 170, 1),
+                c.data_segment(300, 330.5, 1),
+                c.data_segment(301, 325, 2),
+            ),
+            [75, 24, 30.5],  # in the order of arrival
+        )
+        self.assertEqual(Capture().delays(), [])
+
+    def test_a_packet_that_is_marked_on_its_way_is_the_same(self):
+        c = Capture()
+        ((sent_ms, packet),) = c.data_segment(0, None, 0)
+        marked = packet[:1] + b"\3" + packet[2:10] + b"\1\1" + packet[12:]
+        self.assertEqual(c.delays([(sent_ms, packet), (42, marked)]), [42])
 
     def test_another_file_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:

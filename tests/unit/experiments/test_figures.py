@@ -67,6 +67,13 @@ class Output(Case):
                 "where": {"channel": "jakes", "retransmission_delay_ms": 2},
             },
             {
+                "kind": "against",
+                "panels": "channel",
+                "series": ["queue_packets", "retransmission_delay_ms"],
+                "x_metric": "goodput_mbps",
+                "metric": "tcp_rtt_ms",
+            },
+            {
                 "kind": "lines",
                 "x": "queue_packets",
                 "metric": "goodput_mbps",
@@ -93,9 +100,9 @@ class Output(Case):
         with tempfile.TemporaryDirectory() as folder:
             done = figures.draw(r, pathlib.Path(folder))
             self.assertEqual(
-                [why for _, _, why in done], [None] * 7 + ["no valid run of these points"]
+                [why for _, _, why in done], [None] * 8 + ["no valid run of these points"]
             )
-            for name, _, _why in done[:7]:
+            for name, _, _why in done[:8]:
                 self.assertGreater(
                     (pathlib.Path(folder) / f"{name}.png").stat().st_size, 5000, name
                 )

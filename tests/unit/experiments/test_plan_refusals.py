@@ -69,6 +69,11 @@ class Refused(unittest.TestCase):
             ),
             (
                 "[adaptive, 1, 2, 3]",
+                "1\n  packet_delays: [on]",
+                "packet_delays is 'on' with --time real and workload 'tcp'; valid: --time virtual",
+            ),
+            (
+                "[adaptive, 1, 2, 3]",
                 "1\n  qdisc: red",
                 "qdisc is 'red'; valid: none|fifo|fq_codel".replace("|", r"\|"),
             ),

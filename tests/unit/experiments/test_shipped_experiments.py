@@ -18,6 +18,7 @@ from openwip_cli.campaign import (
     one_run,
     options,
     plan,
+    settings,
     tcp_settings,
     virtual_work,
 )
@@ -263,6 +264,23 @@ class Shipped(unittest.TestCase):
             ],
             [1, 2],
         )
+
+    def test_every_queue_discipline_meets_every_sender_and_both_delays(self):
+        (e,) = options.load(TOP, ["Q-1"], "full", "virtual")
+        specs = [e.run(p, 1).spec for p in e.points]
+        kinds = settings.SETTINGS["queue"].kind.words
+        self.assertEqual(
+            {(s["emulator"]["link.queue"], s["emulator"]["link.queue_marking"]) for s in specs},
+            {(kind, "sojourn") for kind in kinds}
+            | {(kind, "predicted") for kind in kinds if kind != "drop_tail"},
+        )
+        self.assertEqual(len(e.points), 9 * 4 * 2)
+        for s in specs:
+            self.assertEqual(s["workload"]["packet_delays"], "on")
+            self.assertEqual(s["workload"]["window_bytes"], 0)
+            self.assertNotIn("link.queue_target_ms", s["emulator"])  # those of the RFCs
+        with self.assertRaisesRegex(BadInput, "valid: --time virtual"):
+            options.load(TOP, ["Q-1"], "full", "real")
 
     def test_full_size_is_that_of_the_text(self):
         for e in experiments.load(TOP, ["all"], "full"):

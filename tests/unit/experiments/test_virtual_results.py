@@ -7,6 +7,7 @@ from world import TOP
 
 from openwip_cli.campaign import (
     experiments,
+    in_virtual_time,
     metrics,
     virtual_work,
 )
@@ -166,6 +167,29 @@ class Results(unittest.TestCase):
             [metrics.value_of(result, e.points[0], m) for m in metrics.metrics_of(e)],
             [3.0, 0.02, 80],
         )
+
+    def test_percentiles_of_delays_are_delays_that_there_were(self):
+        there = in_virtual_time.percentiles_ms([ms * 1_000_000 for ms in range(200, 0, -1)])
+        self.assertEqual([there[n] for n in (0, 1, 50, 95, 100)], [1, 2, 100, 190, 200])
+        self.assertEqual(in_virtual_time.percentiles_ms([7_000_000]), [7.0] * 101)
+        result = {"workload": {"packet_delay": {"packets": 200, "percentiles_ms": there}}}
+        self.assertEqual(metrics.value_of(result, None, "packet_delay_ms:95"), 190)
+        self.assertEqual(
+            metrics.label("packet_delay_ms:95"), "percentile 95 of the delay of a packet (ms)"
+        )
+        for wrong in ("packet_delay_ms:101", "packet_delay_ms:9.5", "packet_delay_ms"):
+            with self.assertRaisesRegex(
+                BadInput, f"metric is '{wrong}'; valid: packet_delay_ms with a number"
+            ):
+                metrics.split(wrong, "here: ")
+        with self.assertRaises(LookupError):  # a run without a connection has none
+            metrics.value_of({"workload": {}}, None, "packet_delay_ms:95")
+
+    def test_what_the_downlink_queue_marked_and_dropped_is_a_share_of_what_came(self):
+        dropped = {"queue_full": 3, "queue_managed": 7, "not_ip": 5}
+        result = {"packets": {"downlink": {"in": 200, "marked": 20, "dropped": dropped}}}
+        read = [metrics.value_of(result, None, m) for m in ("marked", "queue_dropped")]
+        self.assertEqual(read, [0.1, 0.05])
 
 
 if __name__ == "__main__":

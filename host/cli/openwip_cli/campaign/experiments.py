@@ -15,8 +15,9 @@ from .plan import Experiment
 from .settings import Over
 
 SETS = {"all": ".*", "chapter6": "[ABC][0-9]+"}  # names of several experiments, which those are
-# In folder(): those of `all`, those of 802.11 (D-*), of handovers (H-*), of WCDMA cells (W-*).
-PLACES = ("", "../wlan", "../handover", "../wcdma")
+# In folder(): those of `all`, those of 802.11 (D-*), of handovers (H-*), of WCDMA cells (W-*), of
+# queue disciplines (Q-*).
+PLACES = ("", "../wlan", "../handover", "../wcdma", "../queues")
 
 
 def folder(top: pathlib.Path) -> pathlib.Path:

@@ -22,6 +22,7 @@ FIGURES = {
     "surface": ("x y metric", "panels xscale azimuth"),
     "scatter": ("series packets_per_s", ""),
     "over_time": ("series", "panels share_y"),
+    "against": ("x_metric metric series", "panels yscale"),
 }
 OF_FIGURES = {"name", "number", "kind", "title", "where", "averaged"}
 VALUES: dict[str, Kind] = {

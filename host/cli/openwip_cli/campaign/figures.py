@@ -472,7 +472,33 @@ def over_time(results: Results, spec: dict[str, Any]) -> Figure:
     return fig
 
 
-KINDS = {f.__name__: f for f in (lines, bars, cdf, surface, scatter, over_time)}
+def against(results: Results, spec: dict[str, Any]) -> Figure:
+    """A metric against another one: a mark for each combination of the series, with the intervals of
+    both."""
+    fig, panels = each_panel(results, spec)
+    names = as_list(spec["series"])
+    for a, where, title in panels:
+        for i, values in numbered(results, names, where, spec.get("where", {})):
+            points = results.where(**(where | dict(zip(names, values))))
+            across, up = (having(results, points, spec[key]) for key in ("x_metric", "metric"))
+            for p in across.keys() & up.keys():
+                a.errorbar(
+                    across[p].mean,
+                    up[p].mean,
+                    None if math.isnan(up[p].half) else up[p].half,
+                    None if math.isnan(across[p].half) else across[p].half,
+                    capsize=2.5,
+                    label=", ".join(name_of(n, v) for n, v in zip(names, values)),
+                    **(style(i) | {"linestyle": "none", "linewidth": 1}),
+                )
+        a.set(title=title, xlabel=label(spec["x_metric"]), yscale=spec.get("yscale", "linear"))
+    panels[0][0].set_ylabel(label(spec["metric"]))
+    several = len(combinations(results, names, spec.get("where", {}))) > 6
+    add_legend(panels, title=title_of(names), **(BELOW if several else {}))
+    return fig
+
+
+KINDS = {f.__name__: f for f in (lines, bars, cdf, surface, scatter, over_time, against)}
 
 
 def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:

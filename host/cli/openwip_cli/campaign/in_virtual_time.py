@@ -2,6 +2,7 @@
 """The applications of an experiment (workloads.py) between the two ends of a Linux kernel in
 virtual time: the same workloads, TCP settings and results, made by the same traffic program."""
 
+import math
 import shutil
 import statistics
 from collections.abc import Callable
@@ -55,15 +56,20 @@ def run(
     each_rtt = (
         work["kind"] == "flows" and sum(f["kb"] * f["times"] for f in work["flows"]) <= MOST_KB
     )
+    each_delay = work.get("packet_delays") == "on"
     trips: list[float] = []
+    delays: list[int] = []
     sequence = time_sequence.Sequence()
     with scratch.folder() as folder:
-        packets = str(folder / "packets.pcap") if each_rtt else None
+        packets = str(folder / "packets.pcap") if each_rtt or each_delay else None
         report = virtual.run(scenario, places, plan, packets, progress, slot_path)
         if packets:
             if keep_packets:
                 shutil.copyfile(packets, keep_packets)
-            trips = [t for flow in packet_rtt.of_capture(packets).values() for t in flow]
+            if each_delay:
+                delays = packet_rtt.delays_of_capture(packets)
+            if each_rtt:
+                trips = [t for flow in packet_rtt.of_capture(packets).values() for t in flow]
             if report.get("mobility"):
                 sequence = time_sequence.of_capture(packets)
     if add_result(report, work, TOOL):
@@ -71,6 +77,11 @@ def run(
             report["workload"]["packet_rtt"] = {
                 "segments": len(trips),
                 "mean_ms": round(statistics.fmean(trips), 3),
+            }
+        if delays:
+            report["workload"]["packet_delay"] = {
+                "packets": len(delays),
+                "percentiles_ms": percentiles_ms(delays),
             }
         if sequence.sent:
             # The capture has the clock of the link.
@@ -96,6 +107,16 @@ def run(
                 for side, station in enumerate(cells.STATIONS)
             }
     return report
+
+
+def percentiles_ms(delays_ns: list[int]) -> list[float]:
+    """The percentiles 0 to 100: the smallest delay that so many percent of all do not exceed."""
+    there = sorted(delays_ns)
+    last = len(there) - 1
+    return [
+        round(there[min(last, max(0, math.ceil(len(there) * n / 100) - 1))] * 1e-6, 4)
+        for n in range(101)
+    ]
 
 
 def plan_of(work: dict[str, Any]) -> virtual.Plan:

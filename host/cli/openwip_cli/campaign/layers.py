@@ -115,6 +115,11 @@ def check_point(file: ExperimentFile, settings: dict[str, Any], point: Point, ti
             f"experiment file {file.path}: first_rto_ms is set with --time real, where the kernel has"
             " no such setting; valid: --time virtual or ns3"
         )
+    if both.get("packet_delays") == "on" and (time, both.get("workload")) != ("virtual", "tcp"):
+        raise BadInput(
+            f"experiment file {file.path}: packet_delays is 'on' with --time {time} and workload"
+            f" {both.get('workload')!r}; valid: --time virtual and 'tcp'"
+        )
     check_names(file, both, point)
     control = both.get("congestion_control")
     if time != "ns3" and control is not None and control not in OF_LINUX:

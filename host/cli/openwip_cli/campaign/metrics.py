@@ -212,6 +212,22 @@ METRICS: dict[str, tuple[str, Reading]] = {
         "mean round trip of a packet (ms)",
         lambda r, *_: r["workload"]["packet_rtt"]["mean_ms"],
     ),
+    "packet_delay_ms": (
+        "delay of a packet (ms)",
+        lambda r, _, n: r["workload"]["packet_delay"]["percentiles_ms"][int(n)],
+    ),
+    "marked": (
+        "packets marked by the downlink queue (share)",
+        lambda r, *_: r["packets"]["downlink"]["marked"] / r["packets"]["downlink"]["in"],
+    ),
+    "queue_dropped": (
+        "packets dropped by the downlink queue (share)",
+        lambda r, *_: sum(
+            r["packets"]["downlink"]["dropped"].get(why, 0)
+            for why in ("queue_full", "queue_managed")
+        )
+        / r["packets"]["downlink"]["in"],
+    ),
     "flow_first_retransmission_s": (
         "first retransmission of TCP, where there is one (s)",
         _flow("first_retransmission_s"),
@@ -273,10 +289,20 @@ METRICS: dict[str, tuple[str, Reading]] = {
 
 # The argument after the colon, for metrics that have one.
 WHOLE = r"\d+"
-ARGUMENTS = dict.fromkeys(
-    ("retransmission_share", "done_within", "modulation_share", "station_mbps", "again_after_s"),
-    WHOLE,
-) | dict.fromkeys(("voip_within", "voip_quantile"), r"\d+(\.\d+)?")
+ARGUMENTS = (
+    dict.fromkeys(
+        (
+            "retransmission_share",
+            "done_within",
+            "modulation_share",
+            "station_mbps",
+            "again_after_s",
+        ),
+        WHOLE,
+    )
+    | {"packet_delay_ms": r"\d\d?|100"}
+    | dict.fromkeys(("voip_within", "voip_quantile"), r"\d+(\.\d+)?")
+)
 
 
 def split(metric: str, whose: str = "") -> tuple[str, str | None]:
@@ -293,15 +319,18 @@ def split(metric: str, whose: str = "") -> tuple[str, str | None]:
 
 
 def label(metric: str) -> str:
-    return METRICS[split(metric)[0]][0]
+    name, argument = split(metric)
+    words = METRICS[name][0]
+    return f"percentile {argument} of the {words}" if name == "packet_delay_ms" else words
 
 
 def of_part(part: dict[str, Any]) -> list[str]:
     """The metrics that a figure or a statement uses."""
+    also = [str(part["x_metric"])] if "x_metric" in part else []
     arguments = part.get("categories") or (
         part.get("over") if isinstance(part.get("over"), list) else None
     )
-    return (
+    return also + (
         [f"{part['metric']}:{a}" for a in arguments]
         if arguments
         else [str(part["metric"])]

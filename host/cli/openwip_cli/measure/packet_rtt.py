@@ -81,6 +81,7 @@ class Segment:
     ns: int
     flow: Flow
     arrived: bool  # it is the second copy, captured at the receiver
+    took_ns: int | None  # from its first copy to this one; None: it is the first copy
     flags: int
     octets: int  # octets of data
     number: int | None  # None: that direction has had no data yet
@@ -93,7 +94,7 @@ class Segment:
 
 def segments_of(path: pathlib.Path | str) -> Iterator[Segment]:
     """The TCP segments of a capture over IPv4, in its order."""
-    seen: set[tuple[bytes, ...]] = set()
+    seen: dict[tuple[bytes, ...], int] = {}
     first: dict[Flow, int] = {}
     for ns, ip in packets(path):
         header = (ip[0] & 15) * 4 if ip else 0
@@ -111,8 +112,7 @@ def segments_of(path: pathlib.Path | str) -> Iterator[Segment]:
             ip[header + 4 : header + 12],
             bytes([octets > 0, flags]),
         )
-        arrived = name in seen
-        seen.add(name)
+        arrived, sent_ns = name in seen, seen.setdefault(name, ns)
         flow, back = (source, destination), (destination, source)
         if octets and not arrived:
             first.setdefault(flow, number)
@@ -120,6 +120,7 @@ def segments_of(path: pathlib.Path | str) -> Iterator[Segment]:
             ns,
             flow,
             arrived,
+            ns - sent_ns if arrived else None,
             flags,
             octets,
             number - first[flow] & NUMBERS if flow in first else None,
@@ -128,6 +129,18 @@ def segments_of(path: pathlib.Path | str) -> Iterator[Segment]:
             first.get(back, 0),
             window,
         )
+
+
+def delays_of_capture(path: pathlib.Path | str) -> list[int]:
+    """Nanoseconds from sending to arrival of each packet with data, those that are sent again
+    included, in the order of arrival: of the direction with the most data."""
+    found: dict[Flow, list[int]] = {}
+    octets: dict[Flow, int] = {}
+    for s in segments_of(path):
+        if s.took_ns is not None and s.octets:
+            found.setdefault(s.flow, []).append(s.took_ns)
+            octets[s.flow] = octets.get(s.flow, 0) + s.octets
+    return found[max(octets, key=lambda flow: octets[flow])] if octets else []
 
 
 def of_capture(path: pathlib.Path | str) -> dict[Flow, list[float]]:
