@@ -10,8 +10,8 @@
 //   delay    components over the band (uncorrelated, found while running), each predicted by a
 //            Wiener filter of its own SNR for Clarke's process; mixed with `ls` by running error
 //
-// All are causal, adapt while running, and allocate in the constructor only. What a forecast is
-// worth is measured by the user when it comes due, not claimed here.
+// All are causal, adapt while running, and allocate in the constructor only. The error of a
+// forecast is measured by the caller when its slot has come.
 #pragma once
 
 #include <algorithm>
