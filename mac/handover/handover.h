@@ -109,7 +109,7 @@ private:
         handover* owner_;
         way way_;
     };
-    // What is kept about a packet while a line has its data.
+    // The facts that are kept about a packet while a line has its data.
     struct packet_facts {
         std::int64_t offered_ns = 0;
         std::int64_t travel_ns = 0;  // on the line and through the network

@@ -101,7 +101,7 @@ void packet_journal::on_dropped_waiting(const arrival& came, std::span<const std
                                         std::int64_t sojourn_ns, const char* why) {
     if (!store_) return;
     record_drop(came, packet, sojourn_ns, why);
-    // From then on the packet after it is the first one.
+    // From now on the next packet is at the head of the queue.
     if (now_ > came.at_ns) cut_ns_ = now_;
 }
 

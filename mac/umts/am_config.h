@@ -61,8 +61,8 @@ struct am_config {
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
 
-// Where an SDU ends: after how many resets (`epoch`), in which PDU, and as which of the ends in it
-// (0, 1, ..).
+// The position of an SDU's end: the number of resets before it (`epoch`), its PDU (`sn`), and its
+// number (`end`: 0, 1, ..) among the SDU ends in that PDU.
 struct sdu_position {
     std::uint32_t epoch = 0;
     std::int64_t sn = 0;

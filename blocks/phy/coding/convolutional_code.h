@@ -48,7 +48,7 @@ class convolutional_code {
 public:
     convolutional_code();
 
-    // One bit a byte, both ways.
+    // Input and output have one bit in each byte.
     static void encode(std::span<const std::uint8_t, code_information_bits> bits,
                        std::span<std::uint8_t, code_sent_bits> sent) noexcept;
 

@@ -51,8 +51,8 @@ public:
 
     // The symbols of all elements; the caller fills in the payload. 0: not known.
     grid& symbols() noexcept { return x_; }
-    // Where the interference is subtracted: nowhere, in the elements that are equalised
-    // (looked_at), or from the estimate's residual as well (everywhere).
+    // The elements in which the interference is subtracted: none (nowhere), those that are
+    // equalised (looked_at), or also those of the estimate's residual (everywhere).
     enum class subtract { nowhere, looked_at, everywhere };
     // noise: mean power per element. looked_at: bins to be equalised, if interference is subtracted
     // there alone.

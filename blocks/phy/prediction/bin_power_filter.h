@@ -47,10 +47,11 @@ public:
     bin_power_filter();
     void reset() noexcept;
 
-    // One slot, as measured alone. Writes the mean power of each bin, in units of m.power.
+    // Takes the measurement of one slot by itself, and writes the mean power of each bin, in units
+    // of m.power.
     void update(const bin_measurement& m, const band_points& points,
                 std::array<float, nof_bins>& power) noexcept;
-    // A slot that could not be measured.
+    // Advances by a slot that could not be measured.
     void skip() noexcept;
     // A radio that is set to another gain does not do so exactly: its level differs a little, and
     // its phase may be any. Returns the factor by which the slot that update() gets next is larger

@@ -31,10 +31,11 @@ public:
     // every: once the first search is over, candidates are tried in every so many slots.
     explicit doppler_search(int every = 1);
     void reset() noexcept;
-    // One slot; for one that was not measured, what was predicted for it.
+    // Takes the gains of one slot; for a slot that was not measured, those that were predicted for
+    // it.
     void update(const gain_sample& now) noexcept;
-    // A slot for which nothing can be predicted, either: nothing is learned until the past of a
-    // slot was measured again.
+    // Advances by a slot that was neither measured nor predicted; nothing is learned until all
+    // slots in the past of one are known again.
     void skip() noexcept { slots_to_wait_ = reach; }
 
     bool ready() const noexcept { return ready_; }

@@ -125,7 +125,7 @@ private:
         modelled_ = 0;
     }
 
-    // One slot on, nothing observed.
+    // Advances by one slot without an observation.
     void step() noexcept {
         const auto& m = models_[static_cast<std::size_t>(search_.doppler())];
         std::array<double, order> v{};

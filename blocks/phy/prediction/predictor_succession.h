@@ -42,7 +42,7 @@ public:
         current_->reset();
         if (next_) next_->reset();
     }
-    // One of these for each slot.
+    // One of update() and skip() is called for each slot.
     void update(const bin_measurement& m, std::array<float, nof_bins>& predicted) noexcept {
         begin_slot();
         current_->update(m, predicted);

@@ -45,10 +45,11 @@ public:
                            const gain_predictor_maker& make = make_gain_predictor);
     void reset() noexcept;
 
-    // One slot. Writes the prediction of the SNR (linear) `horizon` slots later. What no signal can
-    // be (not finite, or 120 dB above full scale) counts as not measured; the prediction is then 0.
+    // Takes the measurement of one slot and writes the predicted SNR (linear) `horizon_slots`
+    // later. A measurement that no signal can have (not finite, or 120 dB above full scale) counts
+    // as missing; the prediction is then 0.
     void update(const bin_measurement& m, std::array<float, nof_bins>& predicted) noexcept;
-    // A slot that could not be measured.
+    // Advances by a slot that could not be measured.
     void skip() noexcept;
 
     // E|g - g^|^2 / E|g|^2 over the last ~300 slots; the same for the last value as prediction.

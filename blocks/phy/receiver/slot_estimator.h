@@ -67,7 +67,8 @@ public:
 
     // The energy of the last slot that was estimated.
     float energy() const noexcept { return energy_; }  // sum |y|^2
-    // In a cell with several terminals: this one's part of it, as it was read (common_grant).
+    // The terminal's grant. In a cell with several terminals it is this terminal's section of the
+    // common grant.
     const std::optional<slot_grant>& grant() const noexcept { return grant_; }
     // Whether the control region was decoded; on the downlink there is a grant then. packed() is
     // valid then.

@@ -42,8 +42,8 @@ public:
     void update(const channel_estimate& channel) noexcept;
     // Goes on to the next slot.
     void advance() noexcept;
-    // From this slot on samples are taken later by this part of a sample, so that everything else
-    // is earlier relative to them.
+    // Tells that from this slot on samples are taken later by this fraction of a sample, so that
+    // all measured times become earlier by it.
     void move_grid(double later) noexcept;
     // A slot is missing: the phase from the slot before it to the next one is not used.
     void forget_last() noexcept { has_last_ = false; }
