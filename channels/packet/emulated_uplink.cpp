@@ -157,8 +157,7 @@ std::vector<uplink_packet> emulated_uplink::on_slot(slot now) {
     if (now.value < s.next)
         throw std::logic_error("on_slot(" + std::to_string(now.value) + ") after on_slot(" +
                                std::to_string(s.next - 1) + ")");
-    // In slots for which on_slot() was not called, the line sent as long as it had something to
-    // send.
+    // Slots left out: the line went on meanwhile, for as long as it had something to send.
     for (; s.next < now.value && (s.busy || !s.queue.empty()); ++s.next) s.run_slot(s.next, out);
     s.run_slot(now.value, out);
     s.next = now.value + 1;

@@ -98,8 +98,8 @@ struct base_station_mac::state {
     std::array<std::optional<slot_feedback>, history_slots> inbox{};
     std::array<slot_record, history_slots> records{};
     bool started = false;
-    std::int64_t next_air = 0;       // slot that plan() is called for next
-    std::int64_t next_resolved = 0;  // slot whose feedback is used next
+    std::int64_t next_air = 0;      // slot that plan() is called for next
+    std::int64_t next_settled = 0;  // slot whose feedback is used next
 
     std::array<float, nof_bins> predicted{};
     bool predicted_any = false;
@@ -174,7 +174,7 @@ void base_station_mac::follow_packets(packet_journal* journal) {
 
 const slot_record& base_station_mac::record(slot air) const { return state_->record(air.value); }
 
-slot base_station_mac::resolved() const { return slot(state_->next_resolved - 1); }
+slot base_station_mac::resolved() const { return slot(state_->next_settled - 1); }
 
 bool base_station_mac::idle() const {
     return state_->packets_held() == 0 && state_->window.empty();
@@ -232,7 +232,7 @@ void base_station_mac::on_feedback(const slot_feedback& feedback) {
     auto& s = *state_;
     const std::int64_t j = feedback.air.value;
     // Before the first plan any slot may come; later only what was sent and is not resolved yet.
-    if (s.started && (j >= s.next_air || j < s.next_resolved)) {
+    if (s.started && (j >= s.next_air || j < s.next_settled)) {
         ++s.statistics.feedback_rejected;
         return;
     }
@@ -336,7 +336,7 @@ void base_station_mac::state::resolve_frames(std::int64_t j, bool decoded, std::
 void base_station_mac::on_not_sent(slot air) {
     auto& s = *state_;
     const std::int64_t j = air.value;
-    if (!s.started || j >= s.next_air || j < s.next_resolved) return;
+    if (!s.started || j >= s.next_air || j < s.next_settled) return;
     const auto& out = s.sent(j);
     if (out.used == 0 && out.runs[0].frames == 0) return;
     if (out.used != 0) ++s.statistics.slots_not_sent;
@@ -450,17 +450,16 @@ void base_station_mac::state::advance(slot air) {
     if (!started) {
         started = true;
         next_air = air.value;
-        next_resolved = air.value - delay;
+        next_settled = air.value - delay;
     }
     if (air.value < next_air)
         throw std::logic_error("plan(" + std::to_string(air.value) + ") after plan(" +
                                std::to_string(next_air - 1) + ")");
-    // Slots that were not planned carried nothing. After a gap longer than the history nothing is
-    // outstanding.
-    const std::int64_t last = next_resolved + static_cast<std::int64_t>(history_slots);
-    for (; next_resolved <= air.value - delay && next_resolved < last; ++next_resolved)
-        resolve(next_resolved);
-    if (next_resolved <= air.value - delay) next_resolved = air.value - delay + 1;
+    // Slots left out carried nothing. After a gap longer than the history nothing is outstanding.
+    const std::int64_t last = next_settled + static_cast<std::int64_t>(history_slots);
+    for (; next_settled <= air.value - delay && next_settled < last; ++next_settled)
+        resolve(next_settled);
+    if (next_settled <= air.value - delay) next_settled = air.value - delay + 1;
 }
 
 const scheduling_view& base_station_mac::look(slot air) {

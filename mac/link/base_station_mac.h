@@ -61,8 +61,8 @@ public:
     // The same with a limited number of bits of a grant; plan.grant.addressed tells whether this
     // terminal has a section in it.
     void plan(slot air, std::uint32_t bins, const grant_room& room, slot_plan& out);
-    // After look(air): the least number of bits of this terminal's section of a common grant if it
-    // has a frame, and whether a section is wanted even without a frame.
+    // After look(air): bits that a section with a frame has at least, and whether there is
+    // something to say without a frame.
     int least_section(slot air) const;
     bool wants_section() const;
     // Processes the feedback that is due for slot `air` and returns what the scheduler may know;

@@ -230,15 +230,15 @@ std::span<const slot_plan> cell_scheduler::plan(slot air) {
     return plans_;
 }
 
-// Chooses the users that get a section: those with bins, then those that want one without. The
-// first of them finds the most room for its lists, so it is the one that has not been first for the
-// longest time. Returns the bits that the lists may have beside what the sections have at least.
+// The users that get a section: those with bins, then those that have something to say without. The
+// first of them finds the most room for its lists: the one that was first the longest time ago.
+// Returns the bits that the lists may have beside what the sections have at least.
 int cell_scheduler::admit() {
     std::vector<user_index> order(users_.size());
     std::iota(order.begin(), order.end(), user_index{0});
     std::ranges::stable_sort(order, {}, [&](user_index n) { return users_[n].was_first; });
     admitted_.clear();
-    least_bits_.clear();
+    least_.clear();
     int bins = 0, least = 0;
     for (const auto& u : users_) bins += std::popcount(u.given);
     const auto room = [&](std::size_t served) {
@@ -253,7 +253,7 @@ int cell_scheduler::admit() {
             if (static_cast<int>(admitted_.size()) < config_.most_served &&
                 room(admitted_.size() + 1) >= bits) {
                 admitted_.push_back(n);
-                least_bits_.push_back(bits);
+                least_.push_back(bits);
                 least += bits;
                 continue;
             }
@@ -270,10 +270,10 @@ void cell_scheduler::plan_sections(slot air) {
     int left = admit();
     for (std::size_t i = 0; i < admitted_.size(); ++i) {
         const user_index n = admitted_[i];
-        users_[n].mac.plan(air, users_[n].given,
-                           grant_room::section(profile, least_bits_[i] + left), plans_[n]);
+        users_[n].mac.plan(air, users_[n].given, grant_room::section(profile, least_[i] + left),
+                           plans_[n]);
         if (!plans_[n].grant.addressed) continue;
-        left -= std::max(0, section_bits(plans_[n].grant, profile) - least_bits_[i]);
+        left -= std::max(0, section_bits(plans_[n].grant, profile) - least_[i]);
     }
     for (user_index n = 0; n < users_.size(); ++n)
         if (std::ranges::find(admitted_, n) == admitted_.end())

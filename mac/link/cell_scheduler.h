@@ -61,8 +61,8 @@ struct cell_config {
     scheduling_kind scheduling = scheduling_kind::best;
     int averaging_slots = setting::scheduling_averaging_slots.initial;  // of proportional_fair
     // One grant for all users (types/common_grant.h), and how many of them a slot serves at most
-    // (docs/results/terminals.md shows why 2 is best). 0: each has a grant of its own, which is not
-    // transmitted, as at bin level.
+    // (docs/results/terminals.md: 2 is the one to take). 0: each has a grant of its own, of which
+    // nothing is said, as at bin level.
     int most_served = 0;
     // Throws std::invalid_argument naming key, value and what would be valid.
     void check() const;
@@ -78,7 +78,7 @@ public:
     void on_feedback(int user, const slot_feedback& feedback);
     // Plans of all users, by user; valid until the next call. Called once for each slot, in order.
     std::span<const slot_plan> plan(slot air);
-    // With one grant for all: that of the last plans; it packs.
+    // The sections of the common grant for the last plans, if one grant serves all users.
     common_grant_sections sections() const;
     // Slots in which a user that had been given bins found no room in the grant.
     std::uint64_t crowded_out() const { return crowded_out_; }
@@ -138,7 +138,7 @@ private:
     user_index turn_ = 0;
     int picked_ = 0;  // number of users that are picked for the slot
     std::vector<user_index> admitted_;
-    std::vector<int> least_bits_;  // of the sections of admitted_
+    std::vector<int> least_;  // of the sections of admitted_
     slot now_;
     std::uint64_t crowded_out_ = 0;
     std::optional<own_sharing> own_;

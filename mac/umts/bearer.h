@@ -70,7 +70,7 @@ public:
     // arrive(), then for each interval that is due begin_interval(), and send_pdu() for each PDU.
     void arrive(std::int64_t now_ns);
     bool interval_due(way w, std::int64_t now_ns) const { return next_interval(w) <= now_ns; }
-    // Begins an interval and returns how many PDUs it may have; none while RRC is not connected.
+    // How many PDUs it may have. Nothing goes while it is not connected.
     int begin_interval(way w, std::int64_t start_ns);
     // Sends a PDU; false: there is none. The first one of an interval begins a block.
     bool send_pdu(way w, std::int64_t start_ns);

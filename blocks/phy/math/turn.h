@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// e^(j radians), by one library call for both parts: separate calls of sine and cosine differ from
-// it in the last bit, and some compilers join the two calls while others do not.
+// e^(j radians). One call of the library for both parts: sine and cosine asked for by themselves
+// differ from it in the last bit, and compilers differ in whether they join the two calls.
 #pragma once
 
 #include <math.h>  // sincos, which <cmath> need not have in std

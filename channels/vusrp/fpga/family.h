@@ -17,7 +17,7 @@ namespace wip::vusrp::fpga {
 
 using tick = std::int64_t;
 
-// What happens to the next packet after the device has run dry (had no sample in time) between two
+// The treatment of the next packet after the device has run dry (had no sample in time) between two
 // packets.
 enum class after_dry {
     begins_burst,  // [5] it is treated like the first packet of a burst
