@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The slot link of a block. work() uses it, holding hold(); end_reason() is called by another
-// thread and looks after the link itself when work() is not called because no samples move.
+// thread and checks the link itself, which matters when work() is not called because no samples
+// move.
 #pragma once
 
 #include <functional>
@@ -24,7 +25,7 @@ public:
     }
 
     std::unique_lock<std::mutex> hold() { return std::unique_lock(busy_); }
-    // The rest only while holding, but for end_reason().
+    // All functions below but end_reason() may be called only while hold() is held.
     explicit operator bool() const { return link_.has_value(); }
     slot_link* operator->() { return &*link_; }
     // Ends the block for a reason of its own, with a link or without.
@@ -34,12 +35,12 @@ public:
             if (!end_reason_.empty()) return;
             end_reason_ = reason;
         }
-        has_ended_ = true;
+        was_ended_here_ = true;
         on_end_(reason);
     }
     // True when there is a link and it has ended, or end() was called.
     bool ended() {
-        if (has_ended_) return true;
+        if (was_ended_here_) return true;
         if (!link_ || !link_->ended()) return false;
         std::unique_lock lock(mutex_);
         if (!end_reason_.empty()) return true;
@@ -64,7 +65,7 @@ private:
     on_end_fn on_end_;
     std::mutex mutex_;  // end_reason_
     std::string end_reason_;
-    bool has_ended_ = false;  // by end()
+    bool was_ended_here_ = false;  // by end(), not by the link
 };
 
 }  // namespace wip

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // GNU Radio maps the memory of a buffer twice, the second time right behind the first, so that a
-// run of items goes on behind the end of the buffer. The more items wait, the further a run
+// run of items continues after the end of the buffer. The more items wait, the further a run
 // reaches into the second mapping, and each of its pages costs a page fault when it is used for the
 // first time. Without this, that is when the radio is late already: after the first stall of a
 // process, all at once and in the middle of a slot.

@@ -22,7 +22,8 @@ namespace {
 
 namespace model = ::wip::sample_model;
 
-constexpr std::uint32_t noise_purpose = 0x6e6f6973;  // apart from the taps of the same seed
+// Keeps the noise independent of the taps, which have the same seed ("nois" in ASCII).
+constexpr std::uint32_t noise_purpose = 0x6e6f6973;
 
 std::span<const gr_complex> input(gr_vector_const_void_star& in, int n) {
     return {static_cast<const gr_complex*>(in[0]), static_cast<std::size_t>(n)};
@@ -87,7 +88,7 @@ public:
           movement_(channel.movement, double{::wip::sample_rate_hz}),
           line_(channel.profile, movement_, context(seed)),
           gain_(channel.large_scale, movement_, context(seed)),
-          gain_asked_(channel.large_scale, movement_, context(seed)),
+          gain_for_response_(channel.large_scale, movement_, context(seed)),
           seed_(seed),
           noise_(noise_power(snr), seed, noise_purpose) {}
 
@@ -107,7 +108,7 @@ public:
     }
     gr_complex response(std::int64_t index, double hz) const override {
         std::lock_guard lock(mutex_);
-        const double amplitude = gain_asked_.gain(index).amplitude();
+        const double amplitude = gain_for_response_.gain(index).amplitude();
         return gr_complex(amplitude * line_.response(index, hz));
     }
 
@@ -118,21 +119,25 @@ private:
     model::motion movement_;
     model::tapped_delay_line line_;
     model::large_scale_gain gain_;
-    mutable model::large_scale gain_asked_;  // keeps the place of its last call
+    // Not gain_: each remembers where it was asked last.
+    mutable model::large_scale gain_for_response_;
     const std::uint64_t seed_;
     mutable std::mutex mutex_;
     model::noise noise_;
 };
 
-std::vector<model::impairment_config> chosen(double cfo_hz, double clock_ppm, double linewidth_hz,
-                                             double image_rejection_db, double dc_dbfs, int bits) {
-    constexpr double store = 65536;
+std::vector<model::impairment_config> chosen_impairments(double cfo_hz, double clock_ppm,
+                                                         double linewidth_hz,
+                                                         double image_rejection_db, double dc_dbfs,
+                                                         int bits) {
+    constexpr double longest_delay_samples = 65536;
     std::vector<model::impairment_config> list;
     if (cfo_hz != 0) list.push_back(model::cfo_config{.hz = cfo_hz, .drift_hz_per_s = 0});
     if (clock_ppm != 0)
-        list.push_back(model::clock_offset_config{.ppm = clock_ppm,
-                                                  .start_delay_samples = clock_ppm < 0 ? store : 0,
-                                                  .max_delay_samples = store});
+        list.push_back(model::clock_offset_config{
+            .ppm = clock_ppm,
+            .start_delay_samples = clock_ppm < 0 ? longest_delay_samples : 0,
+            .max_delay_samples = longest_delay_samples});
     if (linewidth_hz != 0) list.push_back(model::phase_noise_config{.linewidth_hz = linewidth_hz});
     if (image_rejection_db != 200)
         list.push_back(model::iq_imbalance_config{.image_rejection_db = image_rejection_db});
@@ -173,7 +178,8 @@ impairments::sptr impairments::make(double cfo_hz, double clock_ppm, double line
                                     double image_rejection_db, double dc_dbfs, int bits,
                                     std::uint64_t seed) {
     return gnuradio::make_block_sptr<impairments_impl>(
-        chosen(cfo_hz, clock_ppm, linewidth_hz, image_rejection_db, dc_dbfs, bits), seed);
+        chosen_impairments(cfo_hz, clock_ppm, linewidth_hz, image_rejection_db, dc_dbfs, bits),
+        seed);
 }
 
 }  // namespace gr::wip

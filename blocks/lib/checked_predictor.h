@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Predictors of a block that is being made: what is wrong with code of the user's own is an
-// argument of the block's maker, as every other value that is not valid.
+// Makes the predictors of a block that is being made. An error in code of the user's own is
+// reported as an invalid argument of the block, as every other value that is not valid.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// See include/gnuradio/wip/combining_meter.h. A frame is followed by its place: bin and slot within
-// the group of the test pattern (test_pattern.h). A group whose beginning was not seen (no lock)
-// does not count.
+// See include/gnuradio/wip/combining_meter.h. A frame is identified by its position: bin and slot
+// within the group of the test pattern (test_pattern.h). A group whose beginning was not seen (no
+// lock) does not count.
 #include <gnuradio/io_signature.h>
 #include <gnuradio/wip/combining_meter.h>
 
@@ -22,61 +22,63 @@ using ::wip::test_pattern;
 
 constexpr std::size_t nof_points = 200;
 
-// The frames that one receiver has counted.
+// Counts the frames of one receiver by the transmissions that they needed.
 class frame_count {
 public:
     frame_count(int transmissions, int update_slots)
         : transmissions_(transmissions),
-          most_(2 * ::wip::nof_bins * static_cast<std::size_t>(update_slots)),
+          most_frames_(2 * ::wip::nof_bins * static_cast<std::size_t>(update_slots)),
           total_(static_cast<std::size_t>(transmissions) + 1) {}
 
     void on_slot(std::int64_t air, bool grant_ok, const std::vector<std::uint8_t>& outcome) {
         const auto in_group = air % (test_pattern::loop_slots * transmissions_);
-        const auto number = static_cast<int>(in_group) / test_pattern::loop_slots;
-        auto& place = places_[static_cast<std::size_t>(in_group % test_pattern::loop_slots)];
-        if (number == 0) place = {.group_start = grant_ok ? air : -1};
-        if (place.group_start != air - number * test_pattern::loop_slots) return;
-        for (std::size_t b = 0; b < place.needed.size() && b < outcome.size(); ++b) {
-            if (outcome[b] != 0) place.used[b] = true;
-            if (outcome[b] == 1 && place.needed[b] == 0)
-                place.needed[b] = static_cast<std::uint8_t>(number + 1);
+        const auto transmission = static_cast<int>(in_group) / test_pattern::loop_slots;
+        auto& position = positions_[static_cast<std::size_t>(in_group % test_pattern::loop_slots)];
+        if (transmission == 0) position = {.group_start = grant_ok ? air : -1};
+        if (position.group_start != air - transmission * test_pattern::loop_slots) return;
+        for (std::size_t b = 0; b < position.needed.size() && b < outcome.size(); ++b) {
+            if (outcome[b] != 0) position.used[b] = true;
+            if (outcome[b] == 1 && position.needed[b] == 0)
+                position.needed[b] = static_cast<std::uint8_t>(transmission + 1);
         }
-        if (number == transmissions_ - 1) finish(place);
+        if (transmission == transmissions_ - 1) finish(position);
     }
 
     const std::vector<std::uint64_t>& total() const { return total_; }
-    // Per cent of the frames since the last call; and their list.
+    // Per cent of the frames since the last take_frames() that were not received.
     float failed() const {
         return frames_.empty()
                    ? 0.0f
                    : 100.0f * static_cast<float>(lost_) / static_cast<float>(frames_.size());
     }
+    // The transmissions that each of these frames needed.
     std::vector<float> take_frames() {
         lost_ = 0;
         return std::exchange(frames_, {});
     }
 
 private:
-    struct place_state {
+    struct position_state {
         std::int64_t group_start = -1;
         std::array<bool, ::wip::nof_bins> used{};
         std::array<std::uint8_t, ::wip::nof_bins> needed{};  // 0: not received yet
     };
 
-    void finish(const place_state& place) {
-        if (frames_.size() >= most_) take_frames();  // nobody does: the other receiver is silent
-        for (std::size_t b = 0; b < place.used.size(); ++b) {
-            if (!place.used[b]) continue;
-            const int needed = place.needed[b] == 0 ? transmissions_ + 1 : place.needed[b];
+    void finish(const position_state& position) {
+        // The other receiver reports nothing, so the frames were not taken.
+        if (frames_.size() >= most_frames_) take_frames();
+        for (std::size_t b = 0; b < position.used.size(); ++b) {
+            if (!position.used[b]) continue;
+            const int needed = position.needed[b] == 0 ? transmissions_ + 1 : position.needed[b];
             ++total_[static_cast<std::size_t>(needed - 1)];
             frames_.push_back(static_cast<float>(needed));
-            lost_ += place.needed[b] == 0;
+            lost_ += position.needed[b] == 0;
         }
     }
 
     const int transmissions_;
-    const std::size_t most_;  // frames of two updates
-    std::array<place_state, test_pattern::loop_slots> places_;
+    const std::size_t most_frames_;  // frames of two updates
+    std::array<position_state, test_pattern::loop_slots> positions_;
     std::vector<std::uint64_t> total_;
     std::vector<float> frames_;
     std::uint64_t lost_ = 0;
@@ -146,7 +148,7 @@ private:
     }
 
     const int update_slots_;
-    mutable std::mutex mutex_;  // all of these
+    mutable std::mutex mutex_;  // guards all members below
     frame_count single_;
     frame_count combined_;
     std::deque<gr_complex> points_;

@@ -15,8 +15,8 @@ namespace gr::wip {
 
 namespace {
 
-// Vectors whose size is no power of two get buffers of a multiple of the page size: asked for
-// here, so that GNU Radio does not warn about it.
+// Items of a buffer. GNU Radio rounds a buffer up to a multiple of the page size, and warns when
+// that changes its size; with 64 items of this block it does not.
 constexpr int element_buffer = 64;
 
 class carrier_demapper_impl : public carrier_demapper {
@@ -71,21 +71,21 @@ public:
               static_cast<unsigned>(checked_bins(bins).size() * ::wip::payload_symbols_per_bin)) {
         for (const int b : checked_bins(bins))
             for (const auto& e : ::wip::phy::payload_elements)
-                places_.push_back(static_cast<std::size_t>(e.symbol * ::wip::nof_subcarriers +
-                                                           b * ::wip::subcarriers_per_bin +
-                                                           e.subcarrier));
+                element_indexes_.push_back(
+                    static_cast<std::size_t>(e.symbol * ::wip::nof_subcarriers +
+                                             b * ::wip::subcarriers_per_bin + e.subcarrier));
     }
     int work(int n, gr_vector_const_void_star& in, gr_vector_void_star& out) override {
         const auto* elements = static_cast<const gr_complex*>(in[0]);
         auto* symbols = static_cast<gr_complex*>(out[0]);
-        const int slots = n / static_cast<int>(places_.size());
+        const int slots = n / static_cast<int>(element_indexes_.size());
         for (int i = 0; i < slots; ++i, elements += ::wip::slot_elements)
-            for (const std::size_t place : places_) *symbols++ = elements[place];
+            for (const std::size_t index : element_indexes_) *symbols++ = elements[index];
         return n;
     }
 
 private:
-    std::vector<std::size_t> places_;
+    std::vector<std::size_t> element_indexes_;
 };
 
 }  // namespace

@@ -15,11 +15,11 @@ namespace wip {
 
 struct planned_slot {
     slot_grant grant;
-    packed_grant packed;                                          // the same, as it came
-    std::array<std::span<const std::uint8_t>, nof_bins> payload;  // into the message
+    packed_grant packed;                                          // the same in its 30 bytes
+    std::array<std::span<const std::uint8_t>, nof_bins> payload;  // these point into the message
 };
 
-// Nothing: the message is no plan.
+// nullopt: the message is no valid plan.
 std::optional<planned_slot> read_plan(const openwip::slot_link::SlotPlan& plan);
 
 }  // namespace wip

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Makes SNR predictors for a running receiver, and frees those that it has done with, in a thread
-// of its own: both take memory and milliseconds, and the slot path has neither. The thread begins
+// Makes SNR predictors for a running receiver, and frees those that it no longer uses, in a thread
+// of its own: both allocate and take milliseconds, which the slot path must not. The thread begins
 // with the first order.
 #pragma once
 
@@ -26,13 +26,14 @@ public:
     ~predictor_builder() {
         {
             const std::lock_guard lock(mutex_);
-            over_ = true;
+            stop_ = true;
         }
         wake_.notify_one();
         if (thread_.joinable()) thread_.join();
     }
 
-    // One that is available(). A later order takes the place of what has not been taken.
+    // Orders a predictor, which has to be available(). A later order replaces one that has not been
+    // taken.
     void order(phy::predictor_choice wanted) {
         {
             const std::lock_guard lock(mutex_);
@@ -41,15 +42,16 @@ public:
         if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
         wake_.notify_one();
     }
-    // The predictor of the last order that is complete, once; else nullptr. It does not wait for
-    // the thread, which may be late.
+    // Returns the predictor of the last order once, when it is complete; else nullptr. Does not
+    // wait for the thread, which may be late.
     std::unique_ptr<phy::snr_predictor> take() {
         if (!ready_.load(std::memory_order_acquire)) return nullptr;
         const std::unique_lock lock(mutex_, std::try_to_lock);
         if (!lock) return nullptr;
         ready_.store(false, std::memory_order_relaxed);
-        return std::move(done_);
+        return std::move(finished_);
     }
+    // Frees a predictor in the thread.
     void retire(std::unique_ptr<phy::snr_predictor> old) {
         const std::lock_guard lock(mutex_);
         retired_.swap(old);
@@ -61,8 +63,8 @@ private:
         os::may_be_late(true);
         std::unique_lock lock(mutex_);
         for (;;) {
-            wake_.wait(lock, [this] { return over_ || order_ || retired_; });
-            if (over_) return;
+            wake_.wait(lock, [this] { return stop_ || order_ || retired_; });
+            if (stop_) return;
             auto old = std::move(retired_);
             auto job = std::exchange(order_, std::nullopt);
             lock.unlock();
@@ -71,7 +73,7 @@ private:
             if (job) made = std::make_unique<phy::snr_predictor>(job->horizon, job->method, make_);
             lock.lock();
             if (!made) continue;
-            done_ = std::move(made);
+            finished_ = std::move(made);
             ready_.store(true, std::memory_order_release);
         }
     }
@@ -80,9 +82,9 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_;
     std::optional<phy::predictor_choice> order_;
-    std::unique_ptr<phy::snr_predictor> done_, retired_;
+    std::unique_ptr<phy::snr_predictor> finished_, retired_;
     std::atomic<bool> ready_{false};
-    bool over_ = false;
+    bool stop_ = false;
     std::thread thread_;
 };
 

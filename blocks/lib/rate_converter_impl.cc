@@ -25,7 +25,7 @@ namespace {
 
 namespace model = ::wip::sample_model;
 
-constexpr int piece = 1024;  // inputs at a time
+constexpr int most_inputs = 1024;  // that are converted at a time
 constexpr double highest_clock = 1e10, highest_divider = 100000;
 
 model::exact_rate checked_rate(const char* clock, std::int64_t hz, const char* divider,
@@ -59,23 +59,23 @@ public:
     void set_first(std::int64_t first) override { first_ = checked_first(first); }
 
     // The rest of a burst needs no input.
-    void forecast(int, gr_vector_int& required) override { required[0] = end_ ? 0 : 1; }
+    void forecast(int, gr_vector_int& required) override { required[0] = output_end_ ? 0 : 1; }
 
     int general_work(int room, gr_vector_int& available, gr_vector_const_void_star& in,
                      gr_vector_void_star& out) override {
         const auto* samples = static_cast<const gr_complex*>(in[0]);
-        auto* made = static_cast<gr_complex*>(out[0]);
+        auto* output = static_cast<gr_complex*>(out[0]);
         tags_.clear();
         get_tags_in_window(tags_, 0, 0, static_cast<std::uint64_t>(available[0]));
         int used = 0, done = 0;
         for (;;) {
-            done += produce({made + done, static_cast<std::size_t>(room - done)},
+            done += produce({output + done, static_cast<std::size_t>(room - done)},
                             nitems_written(0) + static_cast<std::uint64_t>(done));
             if (done == room || used == available[0]) break;
             // Takes no more inputs than there is room for outputs, so that the end of a stream does
             // not stay in the converter.
             const int most = std::clamp(static_cast<int>((room - done) * converter_.map().step()),
-                                        1, std::min(piece, available[0] - used));
+                                        1, std::min(most_inputs, available[0] - used));
             used += feed({samples + used, static_cast<std::size_t>(most)},
                          nitems_read(0) + static_cast<std::uint64_t>(used));
         }
@@ -84,18 +84,18 @@ public:
     }
 
 private:
-    // Outputs that the inputs so far suffice for.
+    // Makes the outputs for which the inputs so far suffice, and returns their number.
     int produce(std::span<gr_complex> out, std::uint64_t item) {
         const auto& map = converter_.map();
         const std::int64_t ready =
-            end_ ? *end_ : map.at_or_after(converter_.fed() - converter_.after());
+            output_end_ ? *output_end_ : map.at_or_after(converter_.fed() - converter_.after());
         const std::int64_t n =
             std::clamp<std::int64_t>(ready - next_, 0, static_cast<std::int64_t>(out.size()));
         converter_.work(next_, out.first(static_cast<std::size_t>(n)));
-        for (; !marks_.empty() && marks_.front().sample < next_ + n; marks_.pop_front())
-            tag(item + static_cast<std::uint64_t>(marks_.front().sample - next_), marks_.front());
+        for (; !times_.empty() && times_.front().sample < next_ + n; times_.pop_front())
+            tag(item + static_cast<std::uint64_t>(times_.front().sample - next_), times_.front());
         next_ += n;
-        if (end_ && next_ >= *end_) {
+        if (output_end_ && next_ >= *output_end_) {
             if (ends_burst_ && n > 0)
                 add_item_tag(0, item + static_cast<std::uint64_t>(n) - 1, pmt::mp("tx_eob"),
                              pmt::PMT_T);
@@ -107,8 +107,8 @@ private:
     // Feeds inputs up to the next tag that has an effect. Returns how many were taken.
     int feed(std::span<const gr_complex> in, std::uint64_t item) {
         std::size_t count = in.size();
-        bool ends = false;
-        for (const tag_t& tag : tags_) {  // tx_sob may stand behind the time
+        bool is_burst_end = false;
+        for (const tag_t& tag : tags_) {  // tx_sob may come after the time tag
             if (tag.offset == item && pmt::symbol_to_string(tag.key) == "tx_sob") burst_ = true;
         }
         for (const tag_t& tag : tags_) {
@@ -119,26 +119,27 @@ private:
                 if (at == 0) {
                     if (!on_time(tag.key, tag.value)) return 0;
                 } else if (at < count) {
-                    count = at, ends = false;
+                    count = at, is_burst_end = false;
                 }
             } else if (key == "tx_eob" && at < count) {
-                count = at + 1, ends = true;
+                count = at + 1, is_burst_end = true;
             }
         }
         converter_.feed(in.first(count));
         position_ += static_cast<std::int64_t>(count);
-        if (ends) finish(true);
+        if (is_burst_end) finish(true);
         return static_cast<int>(count);
     }
 
-    // No input follows this one for now: the outputs up to it are what is left.
+    // The input ends for now: zeros follow it, and the outputs up to its end are still made.
     void finish(bool burst) {
         converter_.feed(zeros_);
-        end_ = converter_.map().at_or_after(position_);
+        output_end_ = converter_.map().at_or_after(position_);
         ends_burst_ = burst;
     }
 
-    // False: what was before this time has to go out first; then again.
+    // Handles a time tag. False: the outputs before this time have to go out first, then it is to
+    // be called again.
     bool on_time(const pmt::pmt_t& key, const pmt::pmt_t& value) {
         const auto time = ::wip::read_seconds(value);
         if (!time) return true;
@@ -156,7 +157,7 @@ private:
         const model::seconds whole = model::time_of_sample(sample, in_);
         const double later =
             static_cast<double>(exact.full - whole.full) + (exact.fraction - whole.fraction);
-        marks_.push_back({std::max(next_, converter_.map().at_or_after(sample)), key, burst_,
+        times_.push_back({std::max(next_, converter_.map().at_or_after(sample)), key, burst_,
                           transmits ? 0 : later});
         burst_ = false;
         return true;
@@ -166,8 +167,8 @@ private:
         converter_.restart(sample);
         position_ = sample;
         next_ = std::max(first_.load(), converter_.map().at_or_after(sample));
-        end_.reset();
-        marks_.clear();
+        output_end_.reset();
+        times_.clear();
     }
 
     struct mark {  // a time with which to tag an output
@@ -182,7 +183,8 @@ private:
         const double carry = std::floor(time.fraction);
         time.full += static_cast<std::int64_t>(carry);
         time.fraction -= carry;
-        // Less than rounding from a full second, or before time 0: without the part of a sample.
+        // Too close to a full second for a double, or before time 0: the fraction of a sample is
+        // left away.
         if (time.full < 0 || !(time.fraction < 1)) time = model::time_of_sample(m.sample, out_);
         add_item_tag(0, item, m.key,
                      pmt::make_tuple(pmt::from_uint64(static_cast<std::uint64_t>(time.full)),
@@ -195,9 +197,9 @@ private:
     model::rate_converter converter_;
     const std::vector<gr_complex> zeros_;
     std::vector<tag_t> tags_;
-    std::int64_t position_ = 0, next_ = 0;  // of the next input, of the next output
-    std::optional<std::int64_t> end_{};     // outputs of a burst that has ended
-    std::deque<mark> marks_{};
+    std::int64_t position_ = 0, next_ = 0;      // sample numbers of the next input and output
+    std::optional<std::int64_t> output_end_{};  // the end of the outputs, when the input has ended
+    std::deque<mark> times_{};
     bool has_time_ = false, burst_ = false, ends_burst_ = false;
 };
 

@@ -25,14 +25,14 @@ public:
     void burst(const cabled::heard_burst& b, double cfo) {
         const cabled::burst_response r = response_of(b, cfo);
         const std::lock_guard lock(mutex_);
-        auto& one = *state_.add_bursts();
-        one.set_centre(b.centre);
-        one.set_noise(r.noise);
+        auto& entry = *state_.add_bursts();
+        entry.set_centre(b.centre);
+        entry.set_noise(r.noise);
         for (const auto& v : r.values)
             for (const double part : {v.real(), v.imag()})
-                one.add_response(static_cast<float>(part));
+                entry.add_response(static_cast<float>(part));
     }
-    // fill(state, status) adds what is not the PHY's.
+    // Counts a slot. fill(state, status) adds the fields that do not come from the PHY.
     template <class Fill>
     void count(const phy::received_slot& received, const phy::receiver_state& receiver,
                std::int64_t air, Fill&& fill) {

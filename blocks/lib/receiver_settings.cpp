@@ -4,7 +4,7 @@
 namespace wip {
 namespace {
 
-constexpr int slots_between_costs = 150;
+constexpr int cost_period_slots = 150;
 
 }  // namespace
 
@@ -17,9 +17,10 @@ void receiver_settings::change(const openwip::slot_link::ReceiverSettings& setti
     auto wanted = wanted_;
     if (settings.has_predictor()) wanted.method = settings.predictor();
     if (settings.has_horizon()) wanted.horizon = static_cast<int>(settings.horizon());
-    // Said again until it holds; to be made and to learn takes time and must not begin anew.
+    // The request is repeated until the predictor is in use. Making it takes time, and must not
+    // start again.
     if (wanted == wanted_) return;
-    if (!can_be(wanted)) {
+    if (!is_allowed(wanted)) {
         ++refused_;
         return;
     }
@@ -27,7 +28,7 @@ void receiver_settings::change(const openwip::slot_link::ReceiverSettings& setti
     builder_.order(std::move(wanted));
 }
 
-bool receiver_settings::can_be(const phy::predictor_choice& wanted) const {
+bool receiver_settings::is_allowed(const phy::predictor_choice& wanted) const {
     if (phy::available(wanted)) return true;
     const bool same_code = wanted.method == first_method_ && read_extension_name(wanted.method);
     return same_code && phy::available({.horizon = wanted.horizon});
@@ -48,8 +49,8 @@ void receiver_settings::fill(const phy::slot_receiver& receiver, openwip::receiv
     state.set_settings_refused(refused_);
     state.clear_own_rules();
     if (!read_extension_name(predictor.method)) return;
-    // Quantiles are no work for every slot.
-    if (slots_since_cost_++ % slots_between_costs == 0)
+    // The cost has quantiles, which take too long for every slot.
+    if (slots_since_cost_++ % cost_period_slots == 0)
         if (const auto cost = own_->cost()) extension::fill(*cost, cost_);
     *state.add_own_rules() = cost_;
 }

@@ -18,8 +18,8 @@ namespace wip {
 
 class receiver_settings {
 public:
-    // `own`: makes the predictors, which may be code of the user's own. That is loaded when the
-    // receiver is made; a running one can change its horizon alone.
+    // `own`: makes the predictors, which may be code of the user's own. Such code is loaded when
+    // the receiver is made; a running receiver can only change its horizon.
     receiver_settings(bool combining, phy::predictor_choice predictor,
                       extension::own_predictors& own)
         : combining_(combining),
@@ -36,11 +36,11 @@ public:
     void fill(const phy::slot_receiver& receiver, openwip::receiver::State& state);
 
 private:
-    bool can_be(const phy::predictor_choice& wanted) const;
+    bool is_allowed(const phy::predictor_choice& wanted) const;
 
     bool combining_;
     const std::string first_method_;
-    phy::predictor_choice wanted_;  // asked for last, of those that there are
+    phy::predictor_choice wanted_;  // the last request that could be fulfilled
     std::uint64_t refused_ = 0;
     const extension::own_predictors* own_;
     openwip::receiver::OwnRule cost_;  // as of some slots ago

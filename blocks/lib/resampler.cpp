@@ -14,8 +14,9 @@ namespace wip {
 
 namespace {
 
-constexpr std::size_t piece = 4096;  // of the input, at once
-// Half lengths of the two half-band filters: from 2.505 MHz to the image of the cell's edge.
+constexpr std::size_t most_inputs = 4096;  // that are converted at a time
+// Half lengths of the two half-band filters, as long as their transition bands ask for: they begin
+// at the edge of the cell, 2.505 MHz, and end at its image.
 constexpr unsigned int up_half = 40, down_half = 8;
 
 double checked_ratio(double input_hz) {
@@ -31,10 +32,11 @@ struct destroy {
 }  // namespace
 
 struct resampler::chain {
-    std::unique_ptr<resamp2_crcf_s, destroy> up;  // none: the input is fast enough
+    std::unique_ptr<resamp2_crcf_s, destroy> up;  // null: the input is fast enough
     std::unique_ptr<msresamp_crcf_s, destroy> any;
     std::unique_ptr<resamp2_crcf_s, destroy> down;
-    std::vector<cf32> doubled, fast;  // `fast`: 15.36 MS/s, one may be left over
+    std::vector<cf32> doubled;  // the input at twice its rate
+    std::vector<cf32> fast;     // 15.36 MS/s; one sample may be left over for the next call
     double any_ratio;
 
     explicit chain(double ratio)
@@ -75,17 +77,14 @@ resampler::resampler(double input_hz)
     : ratio_(checked_ratio(input_hz)), filters_(std::make_unique<chain>(ratio_)) {
     // Gain and latency are not the same in all versions: they are measured, with a slow tone.
     constexpr double period = 2000;  // samples of the output; no latency is half of it
-    const auto turns = [](double at) {
-        return std::polar(1.0, 2 * std::numbers::pi * at / period);
-    };
+    const auto tone = [](double at) { return std::polar(1.0, 2 * std::numbers::pi * at / period); };
     std::vector<cf32> in(static_cast<std::size_t>(period / ratio_)), out;
-    for (std::size_t n = 0; n < in.size(); ++n)
-        in[n] = cf32(turns(static_cast<double>(n) * ratio_));
+    for (std::size_t n = 0; n < in.size(); ++n) in[n] = cf32(tone(static_cast<double>(n) * ratio_));
     chain(ratio_).run(in, out);
-    const auto late =
-        std::complex<double>(out.back()) * std::conj(turns(static_cast<double>(out.size() - 1)));
-    scale_ = static_cast<float>(1 / std::abs(late));
-    to_skip_ = std::llround(-std::arg(late) / (2 * std::numbers::pi) * period);
+    const auto measured =
+        std::complex<double>(out.back()) * std::conj(tone(static_cast<double>(out.size() - 1)));
+    scale_ = static_cast<float>(1 / std::abs(measured));
+    outputs_to_skip_ = std::llround(-std::arg(measured) / (2 * std::numbers::pi) * period);
 }
 
 resampler::~resampler() = default;
@@ -93,10 +92,10 @@ resampler::~resampler() = default;
 std::vector<resampler::cf32> resampler::run(std::span<const cf32> in) {
     std::vector<cf32> out;
     out.reserve(static_cast<std::size_t>(ratio_ * static_cast<double>(in.size())) + 64);
-    for (; !in.empty(); in = in.subspan(std::min(in.size(), piece)))
-        filters_->run(in.first(std::min(in.size(), piece)), out);
-    const auto skip = std::min(to_skip_, static_cast<std::int64_t>(out.size()));
-    to_skip_ -= skip;
+    for (; !in.empty(); in = in.subspan(std::min(in.size(), most_inputs)))
+        filters_->run(in.first(std::min(in.size(), most_inputs)), out);
+    const auto skip = std::min(outputs_to_skip_, static_cast<std::int64_t>(out.size()));
+    outputs_to_skip_ -= skip;
     out.erase(out.begin(), out.begin() + skip);
     for (auto& v : out) v *= scale_;
     return out;
@@ -113,7 +112,7 @@ std::vector<resampler::cf32> resampler::finish() {
     const auto all = static_cast<std::int64_t>(std::llround(static_cast<double>(taken_) * ratio_));
     const auto left = static_cast<std::size_t>(std::max<std::int64_t>(0, all - given_));
     std::vector<cf32> out;
-    const std::vector<cf32> silence(piece);
+    const std::vector<cf32> silence(most_inputs);
     while (out.size() < left) {
         const auto part = run(silence);
         out.insert(out.end(), part.begin(), part.end());

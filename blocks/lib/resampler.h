@@ -7,7 +7,8 @@
 // msresamp_crcf to 7.68 MS/s at once has a wide transition: what lies 5.5 MHz off the carrier would
 // fall into the cell 33 dB down. In this order everything that falls into it is 60 dB down.
 // The latency of the filters is taken out: output sample k is what the signal was k / 7.68e6 s
-// after its first input sample, to half a sample; there are as many as last as long as the input.
+// after its first input sample, to half a sample; there are as many as the input's duration has at
+// 7.68 MS/s.
 //
 // The error that it adds is measured by tests/bench/bench_resample.cpp. The ratio is a number of 24
 // bits: over a recording that is a clock that is off by less than 0.1 ppm, which every receiver
@@ -53,7 +54,7 @@ private:
     double ratio_;
     std::unique_ptr<chain> filters_;
     float scale_ = 1;
-    std::int64_t to_skip_ = 0;  // of the output: the latency
+    std::int64_t outputs_to_skip_ = 0;  // the latency that is left to be taken out
     std::int64_t taken_ = 0, given_ = 0;
 };
 

@@ -12,7 +12,8 @@
 
 namespace wip {
 
-// Seconds whose samples can be counted; anything beyond is not a time (35 thousand years).
+// Longest time in seconds whose samples can be counted (35 thousand years); a larger number is not
+// a time.
 inline constexpr std::uint64_t longest_time_s = std::uint64_t{1} << 40;
 
 constexpr sample sample_of_time(std::uint64_t full, std::int64_t fraction_samples) {
@@ -51,7 +52,7 @@ constexpr std::int64_t nanoseconds_of(sample_count n) {
 
 class sample_clock {
 public:
-    // Item 0 has the time `first` until a tag says otherwise.
+    // Item 0 has the time `first` until a tag sets another time.
     explicit sample_clock(sample first) : base_(first) {}
 
     sample at(std::uint64_t item) const {

@@ -16,8 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds slice{50};
-constexpr std::chrono::milliseconds retry{1};
+constexpr std::chrono::milliseconds longest_sleep{50};
+constexpr std::chrono::milliseconds retry_period{1};
 constexpr std::uint32_t version = openwip::slot_link::VERSION_CURRENT;
 
 std::chrono::milliseconds milliseconds_of(double seconds) {
@@ -44,7 +44,7 @@ slot_link::slot_link(const slot_link_config& config) : config_(config) {
     greet();
 }
 
-// The first word of the connection, as soon as there is one that takes it.
+// Sends the hello message, as soon as the connection takes it.
 void slot_link::greet() {
     if (greeted_) return;
     auto* hello = out_.mutable_hello();
@@ -60,13 +60,13 @@ const openwip::slot_link::SlotPlan* slot_link::exchange(
     clock::time_point deadline) {
     const bool waits = deadline == clock::time_point::max();
     if (!requested_ || requested_air_ != request.air()) {
-        ask_.mutable_request()->CopyFrom(request);
+        request_message_.mutable_request()->CopyFrom(request);
         requested_ = true;
         planned_ = false;
         requested_air_ = request.air();
-        // The slot after the last one: macd knows that it comes, and when it can be planned.
+        // macd expects the request for the slot after the last one, so it need not be woken for it.
         const bool can_wait = waits && planned_any_ && request.air() == last_planned_ + 1;
-        if (!send(ask_, cancelled, can_wait)) {
+        if (!send(request_message_, cancelled, can_wait)) {
             requested_ = false;
             return nullptr;
         }
@@ -92,14 +92,14 @@ const openwip::slot_link::SlotPlan* slot_link::exchange(
 
 // Sleeps until a message or an event of the connection comes, for a slice at most.
 void slot_link::sleep(clock::time_point until) {
-    const bool rests = link_->rest();
+    const bool sleeps = link_->rest();  // false: a message has come meanwhile
     pollfd items[] = {{link_->message_fd(), POLLIN, 0}, {link_->connection_fd(), POLLIN, 0}};
-    std::chrono::nanoseconds patience = rests ? slice : 0ms;
+    std::chrono::nanoseconds patience = sleeps ? longest_sleep : 0ms;
     patience = std::clamp<std::chrono::nanoseconds>(until - clock::now(), 0ns, patience);
     const timespec wait{0, patience.count()};
     const int ready = ::ppoll(items, 2, &wait, nullptr);
     link_->rise(items[0].revents != 0);
-    if (items[1].revents != 0 || (ready == 0 && rests)) watch_connection(clock::now());
+    if (items[1].revents != 0 || (ready == 0 && sleeps)) watch_connection(clock::now());
 }
 
 openwip::slot_link::SlotReport& slot_link::report() {
@@ -114,7 +114,7 @@ void slot_link::poll() {
     while (!planned_ && !ended() && receive_one()) {
     }
     const auto now = clock::now();
-    if (!ended() && (!was_connected_ || now - watched_ >= slice)) watch_connection(now);
+    if (!ended() && (!was_connected_ || now - last_watch_ >= longest_sleep)) watch_connection(now);
 }
 
 bool slot_link::send(const openwip::slot_link::ToMacd& message, const cancelled_fn& cancelled,
@@ -130,7 +130,7 @@ bool slot_link::send(const openwip::slot_link::ToMacd& message, const cancelled_
         }
         watch_connection(clock::now());
         if (ended() || (cancelled && cancelled())) return false;
-        std::this_thread::sleep_for(retry);
+        std::this_thread::sleep_for(retry_period);
     }
 }
 
@@ -175,11 +175,11 @@ bool slot_link::receive_one() {
 }
 
 void slot_link::watch_connection(clock::time_point now) {
-    watched_ = now;
+    last_watch_ = now;
     const bool lost = link_->watch();
     was_connected_ |= link_->connected();
     if (lost) {
-        while (!planned_ && !ended() && receive_one()) {  // its last words first
+        while (!planned_ && !ended() && receive_one()) {  // its last messages first
         }
         end("macd at " + config_.endpoint + " went away");
     }

@@ -45,10 +45,10 @@ public:
 
     using clock = std::chrono::steady_clock;
 
-    // Asks for the plan of a slot and waits for it. nullptr: ended(), cancelled, or too late; after
-    // a cancellation the same slot may be asked for again (the request is not sent twice). The plan
-    // is valid until the next call. With a deadline macd is woken at once, and a plan that comes
-    // after it is dropped.
+    // Requests the plan of a slot and waits for it. nullptr: ended(), cancelled, or too late; after
+    // a cancellation the plan of the same slot may be requested again (the request is not sent
+    // twice). The plan is valid until the next call. With a deadline macd is woken at once, and a
+    // plan that comes after it is dropped.
     const openwip::slot_link::SlotPlan* exchange(
         const openwip::slot_link::SlotRequest& request, const cancelled_fn& cancelled,
         clock::time_point deadline = clock::time_point::max());
@@ -65,10 +65,11 @@ public:
         return &settings_;
     }
 
-    // Takes in what has come, without waiting: hello, settings, stop, end of the connection.
+    // Handles the messages that have come, without waiting: hello, settings, stop, end of the
+    // connection.
     void poll();
 
-    // The detail of every nth slot is wanted in the reports; 0: none.
+    // Details of every nth slot are wanted in the reports, n being this; 0: none.
     std::uint32_t detail_every() const { return detail_every_; }
 
     bool ended() const { return !end_reason_.empty(); }
@@ -87,18 +88,19 @@ private:
 
     slot_link_config config_;
     std::unique_ptr<peer::peer_link> link_;
-    clock::time_point deadline_;  // for the connection to come about
-    clock::time_point watched_;
+    clock::time_point deadline_;  // by which there has to be a connection
+    clock::time_point last_watch_;
     bool greeted_ = false;
     bool was_connected_ = false;
-    bool requested_ = false;  // requested_air_ is asked for and not answered
+    bool requested_ = false;  // the plan of requested_air_ is requested and not answered
     std::int64_t requested_air_ = 0;
-    bool planned_any_ = false;
+    bool planned_any_ = false;  // last_planned_ is a slot
     std::int64_t last_planned_ = 0;
     std::int64_t abandoned_ = -1;  // last slot whose plan did not come in time
     std::uint32_t detail_every_ = 0;
-    bool planned_ = false;  // in_ holds the plan of requested_air_
-    openwip::slot_link::ToMacd out_, ask_;
+    bool planned_ = false;            // in_ holds the plan of requested_air_
+    openwip::slot_link::ToMacd out_;  // the hello message
+    openwip::slot_link::ToMacd request_message_;
     openwip::slot_link::ToMacd report_;
     openwip::slot_link::ToFlowgraph in_;
     openwip::slot_link::ReceiverSettings settings_;

@@ -7,13 +7,13 @@
 //   - in lock it is the number nearest to that one which fits the air. From slot to slot clocks
 //     20 ppm apart move by 0.1 samples, so in lock nothing accumulates
 //   - a new lock may find the count wrong: by a few slots (20 ppm are 30 slots in 17 minutes),
-//     then it is set right, forwards or back; or by anything (a base station whose clock is another
-//     one, or began anew), then it goes on to the next number that fits. It never goes back by more
+//     then it is set right, forwards or back; or by any number (another base station, or one that
+//     has restarted), then it advances to the next number that fits. It never goes back by more
 //     than `largest_slip`
 //
-// Where both radios have one time (a cell on one computer, GPS), both count alike from the start.
-// Where they have not, the numbers are the base station's modulo a hyperframe, and that is what the
-// base station's macd goes by (macd/base_station.h).
+// If both radios have a common time (a cell on one computer, GPS), both count the same numbers from
+// the start. Otherwise the numbers agree modulo a hyperframe, which is all that the base station's
+// macd uses (macd/base_station.h).
 #pragma once
 
 #include <optional>
@@ -43,7 +43,7 @@ public:
             anchor_ = {start, last_->number + slot_count(1)};
         slot here = anchor_.number + (nearest_slot(sample((start - anchor_.start).value)) - slot());
         if (locked) {
-            here += to_fit(here, slot_in_hyperframe);
+            here += correction_to_fit(here, slot_in_hyperframe);
             anchor_ = {start, here};
         }
         last_ = {start, here};
@@ -53,7 +53,7 @@ public:
 private:
     static constexpr sample_count largest_slip_samples{largest_slip.value * slot_samples};
 
-    static slot_count to_fit(slot here, std::int64_t slot_in_hyperframe) {
+    static slot_count correction_to_fit(slot here, std::int64_t slot_in_hyperframe) {
         const slot_count up = up_to_fit(here, slot_in_hyperframe);
         const slot_count back = slot_count(hyperframe_slots) - up;
         return back <= largest_slip ? -back : up;

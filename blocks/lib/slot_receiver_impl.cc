@@ -33,7 +33,7 @@ namespace gr::wip {
 
 namespace {
 
-constexpr int state_period = 15;  // slots between two states
+constexpr int state_period = 15;  // slots between two reports that have the receiver's state
 constexpr std::size_t most_bursts = 32;
 
 bool stop_requested() { return boost::this_thread::interruption_requested(); }
@@ -120,9 +120,11 @@ public:
     std::string end_reason() override { return link_.end_reason(); }
 
 private:
-    // A piece without a jump: to the receiver, and to gain control as it came from the radio.
+    // Passes samples without a jump of their time to the receiver, and to gain control as they came
+    // from the radio.
     void take(::wip::sample first, std::span<const gr_complex> in) {
-        // Held over the whole piece: a recording that is stopped has the reports of its samples.
+        // Held until all these samples are processed, so that a recording that is stopped has the
+        // reports of all its samples.
         const auto recording = hold_recording();
         if (recorder_) recorder_->samples(first, in, clock_.later());
         if (spectrum_) spectrum_->samples(first, in);
@@ -162,7 +164,7 @@ private:
             status.malformed = link_ ? link_->malformed() : 0;
             status.unexpected = link_ ? link_->unexpected() : 0;
         });
-        // One a slot: it takes time.
+        // At most one in a slot: it takes time.
         if (slot.locked && !bursts_.empty()) {
             account_.burst(bursts_.back(), receiver_.state().cfo_hz / ::wip::sample_rate_hz);
             bursts_.pop_back();
@@ -227,7 +229,7 @@ private:
     ::wip::sample_clock clock_;
     ::wip::slot_numbering numbering_;
     ::wip::block_link link_;
-    std::optional<::wip::spectrum_thread> spectrum_;  // for macd
+    std::optional<::wip::spectrum_thread> spectrum_;  // for the details in reports to macd
     openwip::slot_link::SlotReport recorded_report_;
     std::vector<std::uint8_t> recorded_bytes_;
     const bool timed_gain_;
@@ -239,8 +241,8 @@ private:
     ::wip::phy::receiver_mode last_mode_ = ::wip::phy::receiver_mode::searching;
     const ::wip::phy::predictor_choice* last_predictor_;  // only compared
     ::wip::receiver_account account_;
-    ::wip::cabled::burst_listener listener_;
-    std::vector<::wip::cabled::heard_burst> bursts_;  // until it has locked
+    ::wip::cabled::burst_listener listener_;          // finds known bursts before the first lock
+    std::vector<::wip::cabled::heard_burst> bursts_;  // kept until the receiver has locked
 };
 
 }  // namespace

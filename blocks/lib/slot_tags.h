@@ -49,7 +49,7 @@ inline std::optional<std::int64_t> tag_slot(const std::vector<tag_t>& tags, std:
     return std::nullopt;
 }
 
-// Slot numbers of the items of a stream: as tagged, else counted on.
+// The slot numbers of the items of a stream: the tagged ones, and between tags the next ones.
 class slot_count_on {
 public:
     explicit slot_count_on(std::int64_t first) : next_(first) {}

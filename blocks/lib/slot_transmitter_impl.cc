@@ -45,17 +45,18 @@ constexpr std::size_t most_not_sent = 64;
     return ::wip::slot_count(lead_slots);
 }
 
-// A slot that is left out costs itself: where the clock does not wait, one is enough for the
-// filler.
+// Where the radio's clock does not wait, every slot that is skipped is lost, so only one is skipped
+// for the filler.
 ::wip::slot_count checked_restart(int restart_slots, bool paced) {
     const ::wip::slot_count restart(checked_parameter("restart_slots", restart_slots, 1, 15000));
     return paced ? ::wip::slot_count(1) : restart;
 }
 
-// A radio that waits: room for a slot beside one that the sink has not taken yet, so that the next
-// one is asked for at once. With a lead, room for every slot that can be made before its time: a
-// radio with a small store leaves most of the lead in front of it, and a transmitter that waited
-// there for room would make its slots too late. GNU Radio keeps one item of a buffer free.
+// The size of the output buffer. If the radio's clock waits, there is room for one more slot than
+// the one that the sink has not taken yet, so that the next one is requested at once. With a lead,
+// room for every slot that can be made before its time: a radio with a small buffer leaves most of
+// the lead in this buffer, and a transmitter that waited there for room would make its slots too
+// late. GNU Radio keeps one item of a buffer free.
 int buffer_samples(const ::wip::transmit_pace& pace) {
     const std::int64_t slots = pace ? pace.lead().value + 2 : 3;
     return static_cast<int>(slots * ::wip::slot_samples);
@@ -113,16 +114,16 @@ public:
         if (nof_slots_ > 0 && status_.slots >= static_cast<std::uint64_t>(nof_slots_))
             return WORK_DONE;
         if (pace_) {
-            const auto turn = await_turn();
+            const auto turn = await_slot();
             if (!turn) return link_.ended() ? WORK_DONE : 0;
             if (*turn > stretch_.next()) {
                 if (stretch_.is_open()) return end_stretch_before(*turn, out);
-                leave_out_before(*turn);
+                skip_before(*turn);
                 return 0;
             }
         }
         switch (make_slot(out)) {
-            case outcome::nothing:
+            case outcome::no_slot:
                 return 0;
             case outcome::ended:
                 return WORK_DONE;
@@ -175,14 +176,14 @@ public:
         stretch_.set_burst(::wip::slot_count(slots));
     }
 
-    void send_bursts_first() override { bursts_left_ = ::wip::cabled::known_burst::nof_slots; }
+    void send_bursts_first() override { burst_slots_left_ = ::wip::cabled::known_burst::nof_slots; }
 
 private:
     using slot_span = std::span<gr_complex, ::wip::slot_samples>;
-    enum class outcome { made, nothing, ended };
+    enum class outcome { made, no_slot, ended };
 
     outcome make_slot(slot_span out) {
-        if (bursts_left_ > 0) {
+        if (burst_slots_left_ > 0) {
             send_burst(out);
             return outcome::made;
         }
@@ -203,9 +204,9 @@ private:
     }
 
     // Waits until a slot has to be begun, and returns it. If that is later than the next slot,
-    // those before it cannot be made in time any more, and the stretch has to be ended. Nothing:
+    // those before it cannot be made in time any more, and the stretch has to be ended. nullopt:
     // stop was requested, or macd is gone.
-    std::optional<::wip::slot> await_turn() {
+    std::optional<::wip::slot> await_slot() {
         for (;;) {
             if (link_) link_->poll();
             if (stop_requested() || link_.ended()) return std::nullopt;
@@ -217,11 +218,11 @@ private:
             if (const auto possible = pace_.possible(stretch_.next(), *now);
                 possible > stretch_.next()) {
                 if (!stretch_.begins()) return possible;
-                leave_out_before(possible);
+                skip_before(possible);
             }
-            const auto left = pace_.begin_of(stretch_.next()) - *now;
-            if (left <= ::wip::sample_count(0)) return stretch_.next();
-            sleep_ns(std::min(longest_sleep_ns, ::wip::nanoseconds_of(left)));
+            const auto ahead = pace_.begin_of(stretch_.next()) - *now;
+            if (ahead <= ::wip::sample_count(0)) return stretch_.next();
+            sleep_ns(std::min(longest_sleep_ns, ::wip::nanoseconds_of(ahead)));
         }
     }
 
@@ -239,15 +240,15 @@ private:
         }
         if (!pace_) return link_->exchange(request_, stop_requested);
         const std::int64_t now = now_ns();
-        const auto left = pace_.deadline_of(air) - radio_.at(now).value();
+        const auto ahead = pace_.deadline_of(air) - radio_.at(now).value();
         return link_->exchange(request_, stop_requested,
                                std::chrono::steady_clock::time_point(
-                                   std::chrono::nanoseconds(now + ::wip::nanoseconds_of(left))));
+                                   std::chrono::nanoseconds(now + ::wip::nanoseconds_of(ahead))));
     }
 
     outcome without_plan(slot_span out) {
         if (link_.ended()) return outcome::ended;
-        if (!pace_ || stop_requested()) return outcome::nothing;
+        if (!pace_ || stop_requested()) return outcome::no_slot;
         send_empty(out);
         const std::lock_guard lock(mutex_);
         ++status_.late_plans;
@@ -264,15 +265,16 @@ private:
 
     void send_burst(slot_span out) {
         using burst = ::wip::cabled::known_burst;
-        const bool now = std::ranges::count(burst::slots, burst::nof_slots - bursts_left_--) > 0;
+        const bool now =
+            std::ranges::count(burst::slots, burst::nof_slots - burst_slots_left_--) > 0;
         for (std::size_t i = 0; i < out.size(); ++i) {
             const auto n = static_cast<std::int64_t>(i);
             out[i] = now && n < burst::size ? burst::sample(n) : gr_complex(0, 0);
         }
     }
 
-    // The filler, in the time of the first slot that is not sent. Its own time counts only where
-    // the radio has run dry and the filler begins a burst.
+    // Sends the filler of zeros that ends a stretch, in the time of the first slot that is not
+    // sent. Its time tag matters only where the radio has run dry and the filler begins a burst.
     int end_stretch(slot_span out) {
         const auto filler = out.first<::wip::transmit_stretch::filler_samples>();
         std::ranges::fill(filler, gr_complex(0, 0));
@@ -283,7 +285,7 @@ private:
     }
     int end_stretch_before(::wip::slot next, slot_span out) {
         const int made = end_stretch(out);
-        leave_out_before(next);
+        skip_before(next);
         return made;
     }
     int end_broken_stretch(slot_span out) {
@@ -295,16 +297,16 @@ private:
         const ::wip::slot before = stretch_.next();
         stretch_.ended();
         const std::lock_guard lock(mutex_);
-        if (pace_) count_left_out(stretch_.next() - before);
+        if (pace_) count_skipped(stretch_.next() - before);
         ++status_.restarts;
         status_.next_slot = stretch_.next().value;
     }
-    void leave_out_before(::wip::slot next) {
+    void skip_before(::wip::slot next) {
         const std::lock_guard lock(mutex_);
-        count_left_out(next - stretch_.next());
+        count_skipped(next - stretch_.next());
         stretch_.skip_to(next);
     }
-    void count_left_out(::wip::slot_count n) {
+    void count_skipped(::wip::slot_count n) {
         if (status_.slots > 0) status_.slots_left_out += static_cast<std::uint64_t>(n.value);
     }
 
@@ -313,7 +315,7 @@ private:
         if (recorder_) recorder_->samples(::wip::first_sample(stretch_.next()), out);
     }
 
-    // Several packets of one slot may be late.
+    // Notes for macd that a slot was not sent, once although several packets of it may be late.
     void not_sent(::wip::slot s) {
         if (s.value == last_not_sent_ || not_sent_.size() >= most_not_sent) return;
         last_not_sent_ = s.value;
@@ -360,11 +362,11 @@ private:
             stretch_.was_late(*event.time);
         else
             stretch_.ran_dry(*event.time);
-        count_left_out(stretch_.next() - next);
+        count_skipped(stretch_.next() - next);
     }
 
-    // Counts a slot that was not sent. With a lead each slot is counted once: not for each packet
-    // of it that is late, and not if it was left out.
+    // Counts a slot that was not sent. With a lead each slot is counted once, not for each of its
+    // late packets, and not at all if it was skipped.
     void count_not_sent(::wip::slot s, std::uint64_t& counter) {
         if (s.value == last_event_ || stretch_.is_skipped(s)) return;
         last_event_ = s.value;
@@ -404,7 +406,8 @@ private:
     }
 
     const int cell_;
-    std::mutex content_mutex_;  // the next two: while a slot is made, never while one is waited for
+    std::mutex content_mutex_;  // guards the next two; held while a slot is made, never while a
+                                // plan is awaited
     ::wip::phy::slot_modulator modulator_;
     std::optional<::wip::test_pattern> pattern_;
     openwip::slot_link::SlotRequest request_;
@@ -414,7 +417,7 @@ private:
     ::wip::transmit_stretch stretch_;
     ::wip::iq::radio_clock radio_;
     ::wip::slot_grant last_grant_;
-    int bursts_left_ = 0;  // slots
+    int burst_slots_left_ = 0;  // slots
 
     mutable std::mutex mutex_;  // what follows, for other threads
     slot_transmitter_status status_;

@@ -7,7 +7,7 @@
 
 namespace wip {
 
-spectrum_thread::spectrum_thread() : stretch_(slot_samples) {
+spectrum_thread::spectrum_thread() : slot_samples_copy_(slot_samples) {
     thread_ = std::thread([this] { run(); });
 }
 
@@ -20,7 +20,7 @@ spectrum_thread::~spectrum_thread() {
 void spectrum_thread::on_slot(std::int64_t air, std::int64_t every) noexcept {
     ++slots_since_;
     if (every == 0 || (air + std::min(every, slots_ahead)) % every != 0 ||
-        slots_since_ < least_apart || stage_.load(std::memory_order_acquire) == stage::working)
+        slots_since_ < least_distance || stage_.load(std::memory_order_acquire) == stage::working)
         return;
     slots_since_ = 0;
     filled_ = 0;
@@ -30,11 +30,11 @@ void spectrum_thread::on_slot(std::int64_t air, std::int64_t every) noexcept {
 bool spectrum_thread::samples(sample first, std::span<const cf32> in) noexcept {
     if (stage_.load(std::memory_order_relaxed) != stage::filling) return false;
     if (first != expected_) filled_ = 0;
-    const std::size_t n = std::min(in.size(), stretch_.size() - filled_);
-    std::copy_n(in.begin(), n, stretch_.begin() + static_cast<std::ptrdiff_t>(filled_));
+    const std::size_t n = std::min(in.size(), slot_samples_copy_.size() - filled_);
+    std::copy_n(in.begin(), n, slot_samples_copy_.begin() + static_cast<std::ptrdiff_t>(filled_));
     filled_ += n;
     expected_ = first + sample_count(static_cast<std::int64_t>(n));
-    if (filled_ < stretch_.size()) return true;
+    if (filled_ < slot_samples_copy_.size()) return true;
     stage_.store(stage::working, std::memory_order_release);
     stage_.notify_one();
     return true;
@@ -54,7 +54,7 @@ void spectrum_thread::run() noexcept {
             stage_.wait(now, std::memory_order_acquire);
             continue;
         }
-        const bool good = spectrum_.work(stretch_, dbfs_);
+        const bool good = spectrum_.work(slot_samples_copy_, dbfs_);
         stage_.compare_exchange_strong(now, good ? stage::ready : stage::idle,
                                        std::memory_order_release, std::memory_order_relaxed);
     }

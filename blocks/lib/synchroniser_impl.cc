@@ -30,7 +30,8 @@ std::int64_t slot_number(::wip::sample start, int slot_in_frame) {
     return std::max<std::int64_t>(near + difference, slot_in_frame);
 }
 
-constexpr float mean_snr = 100;  // chooses the estimator's filter; tracking is not particular
+// Linear; it selects the estimator's filter, which matters little for tracking.
+constexpr float mean_snr = 100;
 
 class synchroniser_impl : public synchroniser, private ::wip::phy::slot_user {
 public:
@@ -49,16 +50,16 @@ public:
     int general_work(int room, gr_vector_int& available, gr_vector_const_void_star& in,
                      gr_vector_void_star& out) override {
         const auto* samples = static_cast<const gr_complex*>(in[0]);
-        const int size = available[0];
-        read_times(size);
+        const int nof_available = available[0];
+        read_times(nof_available);
         int used = 0, made = 0;
         while (made < room) {
             if (!ready_.empty()) {
-                give(static_cast<char*>(out[0]) + static_cast<std::size_t>(made) * slot_bytes,
-                     nitems_written(0) + static_cast<std::uint64_t>(made));
+                write_slot(static_cast<char*>(out[0]) + static_cast<std::size_t>(made) * slot_bytes,
+                           nitems_written(0) + static_cast<std::uint64_t>(made));
                 ++made;
-            } else if (used < size) {
-                used += feed(samples + used, size - used,
+            } else if (used < nof_available) {
+                used += feed(samples + used, nof_available - used,
                              nitems_read(0) + static_cast<std::uint64_t>(used));
             } else {
                 break;
@@ -84,15 +85,15 @@ private:
         double pilot_score = 0;
     };
 
-    void read_times(int size) {
+    void read_times(int nof_available) {
         static const pmt::pmt_t rx_time = pmt::mp("rx_time");
         times_.clear();
-        get_tags_in_window(times_, 0, 0, static_cast<std::uint64_t>(size), rx_time);
+        get_tags_in_window(times_, 0, 0, static_cast<std::uint64_t>(nof_available), rx_time);
     }
 
     // One piece, up to the next tag. Returns how many samples it took.
-    int feed(const gr_complex* in, int size, std::uint64_t item) {
-        int count = std::min(size, ::wip::slot_samples);
+    int feed(const gr_complex* in, int nof_available, std::uint64_t item) {
+        int count = std::min(nof_available, ::wip::slot_samples);
         for (const auto& tag : times_) {
             const auto time = ::wip::read_sample_time(tag.value);
             if (!time || tag.offset < item) continue;
@@ -108,15 +109,15 @@ private:
     }
 
     // slot_user: tracking is driven by the channel estimated from the pilots alone.
-    void start(int cell) noexcept override {
+    void on_candidate(int cell) noexcept override {
         cell_ = cell;
         pilots_ = ::wip::phy::pilots(cell);
         estimator_.reset();
         counted_ = false;
     }
-    void lost(::wip::phy::sync_loss) noexcept override {}
-    void nothing(::wip::sample) override {}
-    const ::wip::phy::channel_estimate* slot(const ::wip::phy::aligned_slot& s) override {
+    void on_lock_lost(::wip::phy::sync_loss) noexcept override {}
+    void on_no_signal(::wip::sample) override {}
+    const ::wip::phy::channel_estimate* on_slot(const ::wip::phy::aligned_slot& s) override {
         if (s.missing) return nullptr;
         if (s.state == ::wip::phy::sync_state::synchronised) {
             if (!counted_) ++locks_;
@@ -137,9 +138,9 @@ private:
         estimator_.from_pilots(s.elements, pilots_.of(s.slot_in_frame).data(), mean_snr, channel_);
         return &channel_;
     }
-    void done() override {}
+    void on_tracking_updated() override {}
 
-    void give(char* out, std::uint64_t item) {
+    void write_slot(char* out, std::uint64_t item) {
         const slot_out& s = ready_.front();
         std::memcpy(out, s.samples.data(), slot_bytes);
         const auto tag = [&](const char* key, const pmt::pmt_t& value) {
@@ -162,7 +163,7 @@ private:
     ::wip::phy::channel_estimate channel_;
     ::wip::phy::pilots pilots_;
     int cell_ = 0;
-    bool counted_ = false;  // this synchronisation is in locks_
+    bool counted_ = false;  // the present synchronisation is counted in locks_
     ::wip::sample_clock clock_;
     std::vector<tag_t> times_;
     std::deque<slot_out> ready_;

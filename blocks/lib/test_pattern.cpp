@@ -55,7 +55,7 @@ void test_pattern::next(slot air) {
 
 void test_pattern::number_frames(slot air) {
     const auto nof_frames = static_cast<wire_sn>(config_.bins.size());
-    bool again = false;
+    bool is_retransmission = false;
     wire_sn first = next_sn_;
     if (config_.transmissions == 1) {
         next_sn_ = static_cast<wire_sn>(next_sn_ + nof_frames);
@@ -64,16 +64,16 @@ void test_pattern::number_frames(slot air) {
         const std::int64_t length = loop_slots * config_.transmissions;
         const auto oldest = static_cast<wire_sn>(air.value / length * loop_slots *
                                                  nof_frames);  // of these `length` slots
-        again = air.value % length >= loop_slots;
+        is_retransmission = air.value % length >= loop_slots;
         first = static_cast<wire_sn>(oldest + air.value % loop_slots * nof_frames);
         grant_.first_new_sn =
-            again ? static_cast<wire_sn>(oldest + loop_slots * nof_frames) : first;
+            is_retransmission ? static_cast<wire_sn>(oldest + loop_slots * nof_frames) : first;
         grant_.window_edge = static_cast<wire_sn>(grant_.first_new_sn - oldest);
     }
     for (const int bin : config_.bins) {
         auto& granted = grant_.bins[static_cast<std::size_t>(bin)];
         granted.sn = first++;
-        granted.retransmission = again;
+        granted.retransmission = is_retransmission;
     }
 }
 

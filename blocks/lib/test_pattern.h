@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Slots without a macd: the same bins with the same modulation in every slot. The content of a
-// frame is a function of seed and SN only, so a receiver that knows both can check it.
+// The content of slots when there is no macd: the same bins with the same modulation in every slot.
+// The content of a frame is a function of seed and SN only, so a receiver that knows both can check
+// it.
 //
-// Sent once, every frame is new and SNs count up from 0. With n transmissions the slots come in
-// groups of 3 n: three slots of new frames, then n - 1 times the same three as retransmissions,
-// received or not (3 slots is the retransmission delay of the air interface). Which transmission a
-// slot holds follows from its number alone: slot % (3 n) / 3.
+// With one transmission every frame is new, and SNs count up from 0. With n transmissions the slots
+// come in groups of 3 n: three slots of new frames, then n - 1 times the same three as
+// retransmissions, received or not (3 slots is the retransmission delay of the air interface).
+// Which transmission a slot holds follows from its number alone: slot % (3 n) / 3.
 #pragma once
 
 #include <array>

@@ -34,10 +34,11 @@ namespace {
 namespace mix = ::wip::mix;
 namespace profiles = ::wip::profiles;
 
-// The delay of a path's filter, which is compensated, as the paths of a cell on the medium do it.
+// Samples of delay of a path's interpolation filter. They are compensated, as on the paths of a
+// cell on the medium.
 constexpr std::int64_t path_delay = 6;
-constexpr std::size_t kept = 1 << 17, piece = 8192;
-constexpr std::size_t sender = 0, hearer = 1;  // nodes
+constexpr std::size_t kept_samples = 1 << 17, most_samples = 8192;
+constexpr std::size_t sender = 0, receiver = 1;  // nodes
 
 profiles::channel_choice make_choice(double speed_kmh, const std::string& shadowing, int user) {
     using use = profiles::channel_choice::use;
@@ -68,9 +69,9 @@ mix::mix_config make_mix(const std::string& channel, double speed_kmh, const std
     mix::mix_config c;
     c.seed = seed;
     c.nodes.resize(2);
-    c.nodes[sender].name = "base", c.nodes[hearer].name = "terminal";
-    if (noise_dbfs > lowest_noise_dbfs) c.nodes[hearer].noise_dbfs = noise_dbfs;
-    mix::path_config path{.from = sender, .to = hearer, .delay_samples = path_delay};
+    c.nodes[sender].name = "base", c.nodes[receiver].name = "terminal";
+    if (noise_dbfs > lowest_noise_dbfs) c.nodes[receiver].noise_dbfs = noise_dbfs;
+    mix::path_config path{.from = sender, .to = receiver, .delay_samples = path_delay};
     path.user = static_cast<std::uint32_t>(user);
     path.request.model = channel;
     if (speed_kmh != -1) path.request.speed_kmh = speed_kmh;
@@ -90,7 +91,7 @@ public:
           paths_(config.paths),
           mixer_(config),
           stations_(config) {
-        nothing_.begin(0);
+        no_samples_.begin(0);
         sent_.begin(0);
         if (!control.empty())
             control_ = std::make_unique<::wip::air::control_server>(
@@ -118,7 +119,7 @@ public:
         for (std::uint64_t item = first; item < end;) {
             for (; tag != tags_.end() && tag->offset == item; ++tag)
                 if (const auto time = ::wip::read_sample_time(tag->value)) clock_.set(item, *time);
-            std::uint64_t stop = std::min(end, item + piece);
+            std::uint64_t stop = std::min(end, item + most_samples);
             if (tag != tags_.end()) stop = std::min(stop, tag->offset);
             const auto size = static_cast<std::size_t>(stop - item);
             fade({from, size}, {to, size}, clock_.at(item).value);
@@ -138,33 +139,37 @@ private:
                 [this, config](openwip::control::AirStatus& a) {
                     auto& path = *a.add_fader_paths();  // its ends alone
                     path.set_from(config.nodes[sender].name);
-                    path.set_to(config.nodes[hearer].name);
+                    path.set_to(config.nodes[receiver].name);
                     ::wip::air::say_bursts(stations_.heard(), config, a);
                     a.set_clock("transmitter");
                     a.set_speed(1);
                     a.set_now(now_);
-                    a.set_slots((faded_ - faded_before_) / ::wip::slot_samples);
+                    a.set_slots((samples_faded_ - samples_faded_before_) / ::wip::slot_samples);
                     a.set_clipped(clipped_ - clipped_before_);
                 },
-                [this] { clipped_before_ = clipped_.load(), faded_before_ = faded_.load(); },
+                [this] {
+                    clipped_before_ = clipped_.load(),
+                    samples_faded_before_ = samples_faded_.load();
+                },
                 [this](mix::mixer_changes c) { return changes_.ask(std::move(c), [] {}); }};
     }
     void fade(std::span<const gr_complex> in, std::span<gr_complex> out, mix::tick at) {
-        if (at < sent_.end()) sent_.begin(at);  // back in time: nothing of it is known
+        // The time went back: earlier samples are not known any more.
+        if (at < sent_.end()) sent_.begin(at);
         sent_.write(at, in);
-        sent_.catch_up(at);  // behind a long silence nothing waits to be mixed
+        sent_.catch_up(at);  // after a long silence the samples before it are not needed any more
         changes_.serve(mixer_, paths_, at + ::wip::slot_samples - 1);
         // The first sample is preceded by silence, against which the known burst is detected.
-        if (at != heard_) stations_.received(sender, at - silence_size, silence_, mixer_);
-        heard_ = at + static_cast<mix::tick>(in.size());
+        if (at != received_until_) stations_.received(sender, at - silence_size, silence_, mixer_);
+        received_until_ = at + static_cast<mix::tick>(in.size());
         stations_.received(sender, at, in, mixer_);
-        const std::array<const mix::sample_source*, 2> sources{&sent_, &nothing_};
-        mixer_.hear(hearer, at, out, sources, tunings_);
+        const std::array<const mix::sample_source*, 2> sources{&sent_, &no_samples_};
+        mixer_.hear(receiver, at, out, sources, tunings_);
         std::uint64_t clipped = 0;
         for (const gr_complex v : out)
             clipped += (std::abs(v.real()) >= 1) + static_cast<unsigned>(std::abs(v.imag()) >= 1);
         clipped_ += clipped;
-        faded_ += out.size();
+        samples_faded_ += out.size();
         now_ = at;
         if (at > forgotten_ + mix::mixer::fade_samples)
             mixer_.forget_before((forgotten_ = at) - mixer_.max_delay());
@@ -175,17 +180,17 @@ private:
     ::wip::cabled::station_soundings stations_;  // as a fader's (channels/fader)
     static constexpr mix::tick silence_size = 8192;
     const std::vector<gr_complex> silence_ = std::vector<gr_complex>(silence_size);
-    mix::tick heard_ = -1;  // up to
+    mix::tick received_until_ = -1;  // end of the samples that stations_ has had
     mix::change_door changes_;
-    ::wip::cabled::received_samples sent_{kept}, nothing_{1};
+    ::wip::cabled::received_samples sent_{kept_samples}, no_samples_{1};
     std::array<mix::node_tuning, 2> tunings_{};
     ::wip::sample_clock clock_{::wip::sample(0)};
     mix::tick forgotten_ = 0;
     std::atomic<std::uint64_t> clipped_{0}, clipped_before_{0};
-    std::atomic<std::uint64_t> faded_{0}, faded_before_{0};  // samples
+    std::atomic<std::uint64_t> samples_faded_{0}, samples_faded_before_{0};
     std::atomic<mix::tick> now_{0};
     std::vector<tag_t> tags_;
-    std::unique_ptr<::wip::air::control_server> control_{};  // its thread ends first
+    std::unique_ptr<::wip::air::control_server> control_{};  // last, so that its thread ends first
 };
 
 }  // namespace

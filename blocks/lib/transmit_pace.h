@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // When a slot is made for a radio whose clock does not wait. It is begun `lead` slots before it is
 // on the air; half of that is for macd, which plans it, the other half for modulation and
-// transport. A slot that cannot be made in time any more is left out, and the next ones stay on the
-// grid of the slot numbers: what was late costs itself.
+// transport. A slot that cannot be made in time any more is skipped, and the next ones keep the
+// times of their numbers, so only the late slot is lost.
 #pragma once
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // the radio. A late slot, an underflow or a slot that cannot be made ends it by a filler of zeros,
 // and another stretch begins on its own time: after an event `restart` slots later. A radio looks
 // at a time only where a burst begins, so that a gap inside of a burst would move all that follows.
-// The filler is shorter than one slot, for a burst whose time is not behind the end of the one
+// The filler is shorter than one slot, for a burst that should begin before the end of the one
 // before is late; and it has more than one sample, for the FPGA of some radios loses the end of a
 // burst of one sample.
 //
@@ -14,9 +14,9 @@
 // first sample on, and so would each one after it: so the gap is longer by it.
 //
 // Bursts may be set to be short. Each one that ends is acknowledged, and GNU Radio's sink, which
-// looks for news of the radio only every other tenth of a second while there is none, then always
-// looks: news of an underflow come at once, not 150 slots later. Such a burst ends with its last
-// slot, and the next one begins some samples later, in the cyclic prefix of its first slot.
+// polls for events of the radio only every other tenth of a second while there are none, then polls
+// all the time: an underflow is reported at once, not 150 slots later. Such a burst ends with its
+// last slot, and the next one begins some samples later, in the cyclic prefix of its first slot.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ public:
     static_assert(pause_samples * 5 < prefix_samples[0]);
 
     transmit_stretch(slot first, slot_count restart)
-        : restart_(restart), next_(first), first_(first), skipped_(first), after_(first) {}
+        : restart_(restart), next_(first), first_(first), gap_begin_(first), gap_end_(first) {}
 
     // Bursts end before each slot whose number is a multiple of this; 0: with their stretch.
     void set_burst(slot_count slots) { burst_ = slots.value; }
@@ -61,23 +61,25 @@ public:
         begins_ = false;
         ++next_;
     }
-    // Slots are left out, and the filler has ended the stretch before: another one begins.
+    // Skips the slots before `s`, after the filler has ended the present stretch; the next stretch
+    // begins with `s`.
     void skip_to(slot s) {
-        if (!begins_) skipped_ = next_;
-        after_ = next_ = s;
+        if (!begins_) gap_begin_ = next_;
+        gap_end_ = next_ = s;
         resume_ = std::max(resume_, s);
         broken_ = false;
         begins_ = true;
     }
     // The filler has ended a broken stretch.
     void ended() { skip_to(std::max(next_, resume_)); }
-    bool is_skipped(slot s) const { return s >= skipped_ && s < after_; }
+    bool is_skipped(slot s) const { return s >= gap_begin_ && s < gap_end_; }
     // The last one up to s that was made, of the stretch of s and the one before.
     slot made_until(slot s) const {
         const slot last = std::min(s, next_ - slot_count(1));
-        return is_skipped(last) ? skipped_ - slot_count(1) : last;
+        return is_skipped(last) ? gap_begin_ - slot_count(1) : last;
     }
-    // Events come from the device's past: those of a stretch that is already given up do not count.
+    // Events come from the device's past: those of a stretch that has already been ended do not
+    // count.
     void fault(std::optional<slot> at) {
         const slot happened = at.value_or(next_);
         if (begins_ || happened < resume_) return;
@@ -86,14 +88,14 @@ public:
     }
     // A radio whose clock does not wait had no sample from `at` on.
     void ran_dry(sample at) {
-        dry_ = at;
+        underflow_at_ = at;
         fault(std::min(slot_of(at), next_));
     }
     // The radio received a packet for this time too late.
     void was_late(sample at) {
-        if (dry_) {
-            const sample_count behind = at - *std::exchange(dry_, std::nullopt);
-            return resume_behind(slots_of(behind));
+        if (underflow_at_) {
+            const sample_count behind = at - *std::exchange(underflow_at_, std::nullopt);
+            return resume_later(slots_of(behind));
         }
         if (begins_ || slot_of(at) < resume_) return;
         fault(std::min(slot_of(at), next_));
@@ -103,9 +105,9 @@ public:
     }
 
 private:
-    // Largest distance in samples from the beginning of a burst at which a late packet says how far
-    // the radio is behind. Only the first packet of a burst is late by itself; one further behind
-    // has another cause.
+    // Largest distance in samples from the beginning of a burst at which a late packet shows how
+    // far the radio is behind. Only the first packet of a burst is checked against its own time; a
+    // later packet is late for another reason.
     static constexpr std::int64_t most_behind = 16;
 
     slot began_before(slot s) const {
@@ -119,12 +121,12 @@ private:
                           slot_samples);
     }
     // The radio is behind with the stretch that has been ended, or is to be.
-    void resume_behind(slot_count behind) {
+    void resume_later(slot_count behind) {
         if (broken_) {
             resume_ = std::max(resume_, next_ + restart_ + behind);
             return;
         }
-        const slot earliest = skipped_ + restart_ + behind;
+        const slot earliest = gap_begin_ + restart_ + behind;
         if (earliest <= (begins_ ? next_ : first_)) return;
         if (begins_) return skip_to(earliest);
         broken_ = true;  // the one after it has begun too early
@@ -134,9 +136,9 @@ private:
     slot_count restart_;
     std::int64_t burst_ = 0;
     slot next_, first_;
-    slot skipped_, after_;       // the last gap
-    std::optional<sample> dry_;  // no late event has come since
-    slot resume_{0};             // where the next stretch begins, when broken
+    slot gap_begin_, gap_end_;  // the last gap: its first slot, and the first slot after it
+    std::optional<sample> underflow_at_;  // the underflow since which no late event has come
+    slot resume_{0};                      // where the next stretch begins, when broken
     bool broken_ = false;
     bool begins_ = true;
 };

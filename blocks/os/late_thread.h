@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A flowgraph with real-time scheduling hands it on to its threads, on the core of its slot path.
+// Threads of a flowgraph inherit its real-time scheduling, and the core of its slot path. A thread
+// that is not part of the slot path gives both up with this function.
 #pragma once
 
 #include <sched.h>
@@ -7,8 +8,8 @@
 
 namespace wip::os {
 
-// The calling thread can be late. `gives_way`: where there is no real-time scheduling it must not
-// take the core from the block that wakes it.
+// Gives the calling thread ordinary priority. `gives_way`: a low one, so that without real-time
+// scheduling it does not take the core from the block that wakes it.
 inline void may_be_late(bool gives_way) noexcept {
     const sched_param none{};
     ::sched_setscheduler(0, gives_way ? SCHED_BATCH : SCHED_OTHER, &none);

@@ -15,9 +15,9 @@
 namespace wip::os {
 namespace {
 
-std::atomic<bool> asked{false}, locked{false};
+std::atomic<bool> was_called{false}, locked{false};
 
-bool without_limit() {
+bool has_no_limit() {
     const rlimit all{RLIM_INFINITY, RLIM_INFINITY};
     if (::setrlimit(RLIMIT_MEMLOCK, &all) == 0) return true;
     rlimit limit{};
@@ -25,8 +25,8 @@ bool without_limit() {
 }
 
 // Calls with (begin, octets, permissions, line) of each mapping.
-template <class What>
-void of_each_mapping(What what) {
+template <class Visit>
+void for_each_mapping(Visit visit) {
     FILE* maps = std::fopen("/proc/self/maps", "re");
     if (maps == nullptr) return;
     char line[512];
@@ -34,29 +34,30 @@ void of_each_mapping(What what) {
         std::uintptr_t from = 0, to = 0;
         char permissions[8] = "";
         if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &from, &to, permissions) == 3)
-            what(reinterpret_cast<void*>(from), to - from, permissions, line);
+            visit(reinterpret_cast<void*>(from), to - from, permissions, line);
     }
     std::fclose(maps);
 }
 
 // Unlocks the stack of the first thread: it is the only mapping that grows by itself.
 void unlock_stack() {
-    of_each_mapping([](void* begin, std::size_t octets, const char*, const char* line) {
+    for_each_mapping([](void* begin, std::size_t octets, const char*, const char* line) {
         if (std::strstr(line, "[stack]") != nullptr) ::munlock(begin, octets);
     });
 }
 
-// Programs and libraries that no process has used since the machine's start are on the disk still,
-// and a function that runs for the first time would wait for it in its slot.
+// Pages of programs and libraries that no process has used since the machine's start are still on
+// the disk, and a function that runs for the first time would wait for it in its slot.
 void read_ahead() {
-    of_each_mapping([](void* begin, std::size_t octets, const char* permissions, const char* line) {
-        const bool of_a_file = std::strchr(line, '/') != nullptr;
-        if (of_a_file && permissions[3] == 'p') ::madvise(begin, octets, MADV_WILLNEED);
-    });
+    for_each_mapping(
+        [](void* begin, std::size_t octets, const char* permissions, const char* line) {
+            const bool is_file = std::strchr(line, '/') != nullptr;
+            if (is_file && permissions[3] == 'p') ::madvise(begin, octets, MADV_WILLNEED);
+        });
 }
 
 bool lock() {
-    if (without_limit()) return ::mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0;
+    if (has_no_limit()) return ::mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0;
     if (::mlockall(MCL_CURRENT | MCL_ONFAULT) != 0) return false;
     unlock_stack();
     return true;
@@ -65,7 +66,7 @@ bool lock() {
 }  // namespace
 
 bool lock_memory() noexcept {
-    if (!asked.exchange(true)) {
+    if (!was_called.exchange(true)) {
         read_ahead();
         locked.store(lock());
     }

@@ -4,9 +4,9 @@
 // touches cost nothing). Programs and libraries are read ahead, so that their first use waits for
 // no disk either.
 //
-// Where RLIMIT_MEMLOCK is finite and cannot be raised, CAP_IPC_LOCK is behind it, and the process
-// gives that up: the kernel would then refuse all that it maps later, and its stack to grow. There
-// only what is mapped now is locked, but for the stack.
+// Where RLIMIT_MEMLOCK is finite and cannot be raised, only CAP_IPC_LOCK allows the lock, and the
+// process drops that capability: the kernel would then refuse all that it maps later, and its stack
+// to grow. In that case only what is mapped now is locked, without the stack.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ namespace wip::os {
 bool lock_memory() noexcept;
 
 // Maps the pages of memory that this process has already and may read, so that their first use
-// costs no page fault. A kernel older than 5.14 does not know how; all works without, later.
+// costs no page fault. A kernel older than 5.14 cannot do it; everything still works then, with
+// page faults.
 void map_pages(const void* begin, std::size_t octets) noexcept;
 
 }  // namespace wip::os

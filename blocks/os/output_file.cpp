@@ -41,21 +41,21 @@ output_file::output_file(const std::string& path) : path_(path) {
 }
 
 bool output_file::is_stream(const char* path) {
-    struct stat there {
+    struct stat found {
     }, stream{};
-    if (::stat(path, &there) != 0) return false;
+    if (::stat(path, &found) != 0) return false;
     for (const int fd : {STDOUT_FILENO, STDERR_FILENO})
-        if (::fstat(fd, &stream) == 0 && stream.st_dev == there.st_dev &&
-            stream.st_ino == there.st_ino) {
+        if (::fstat(fd, &stream) == 0 && stream.st_dev == found.st_dev &&
+            stream.st_ino == found.st_ino) {
             file_ = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
             if (file_ < 0) refuse(path_, errno);
-            return as_it_is_ = true;
+            return written_in_place_ = true;
         }
     return false;
 }
 
 void output_file::open(std::string path) {
-    struct stat there {};
+    struct stat found {};
     bool exists = false;
     for (int links = 0;; ++links) {
         const auto slash = path.rfind('/');
@@ -65,14 +65,14 @@ void output_file::open(std::string path) {
         if (folder_ >= 0) ::close(folder_);
         folder_ = ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (folder_ < 0) refuse(path_, errno);
-        exists = ::fstatat(folder_, name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
+        exists = ::fstatat(folder_, name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
         if (!exists && errno != ENOENT) refuse(path_, errno);
-        if (!exists || !S_ISLNK(there.st_mode) || !is_trusted(there.st_uid)) break;
+        if (!exists || !S_ISLNK(found.st_mode) || !is_trusted(found.st_uid)) break;
         struct statfs system {};
         if (::fstatfs(folder_, &system) == 0 && system.f_type == PROC_SUPER_MAGIC &&
-            ::stat(path.c_str(), &there) == 0 &&
+            ::stat(path.c_str(), &found) == 0 &&
             (file_ = ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC)) >= 0) {
-            as_it_is_ = true;  // one of this process's own descriptors
+            written_in_place_ = true;  // one of this process's own descriptors
             return;
         }
         if (links == most_links) refuse(path_, ELOOP);
@@ -82,9 +82,9 @@ void output_file::open(std::string path) {
         const std::string to(target.data(), static_cast<std::size_t>(n));
         path = to.starts_with('/') ? to : folder + "/" + to;
     }
-    if (exists && S_ISDIR(there.st_mode)) refuse(path_, EISDIR);
-    if (exists && !S_ISREG(there.st_mode) && is_trusted(there.st_uid) && !S_ISLNK(there.st_mode)) {
-        as_it_is_ = true;
+    if (exists && S_ISDIR(found.st_mode)) refuse(path_, EISDIR);
+    if (exists && !S_ISREG(found.st_mode) && is_trusted(found.st_uid) && !S_ISLNK(found.st_mode)) {
+        written_in_place_ = true;
         file_ = ::openat(folder_, name_.c_str(), O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
     } else {
         partial_ = "." + name_ + "." + std::to_string(::getpid()) + ".part";
@@ -95,7 +95,7 @@ void output_file::open(std::string path) {
 }
 
 output_file::~output_file() {
-    if (!as_it_is_ && !named_) ::unlinkat(folder_, partial_.c_str(), 0);
+    if (!written_in_place_ && !has_name_) ::unlinkat(folder_, partial_.c_str(), 0);
     ::close(file_);
     if (folder_ >= 0) ::close(folder_);
 }
@@ -109,9 +109,9 @@ void output_file::write(std::string_view bytes) {
 }
 
 void output_file::give_name() {
-    if (as_it_is_ || named_) return;
+    if (written_in_place_ || has_name_) return;
     if (::renameat(folder_, partial_.c_str(), folder_, name_.c_str()) != 0) fail(errno);
-    named_ = true;
+    has_name_ = true;
 }
 
 void output_file::fail(int error) const {

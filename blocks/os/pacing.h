@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How far behind its schedule each slot (or packet) was released. Counted in bins of 1 us up to 50
-// ms, so quantiles are exact to 1 us; beyond, only the largest is kept. One thread adds, without
-// ever waiting, while others read or begin anew: what it adds meanwhile may be missing in what they
-// see. A lock would hold a real-time thread for as long as a reader of ordinary priority has no
-// core.
+// How late, after its scheduled time, each slot (or packet) was released. The times are counted in
+// histogram bins of 1 us up to 50 ms, so quantiles are exact to 1 us; of longer ones only the
+// largest is kept. One thread adds, without ever waiting, while others read or reset: what it adds
+// meanwhile may be missing in what they read. A lock would hold a real-time thread for as long as a
+// reader of ordinary priority has no core.
 #pragma once
 
 #include <algorithm>
@@ -22,24 +22,24 @@ class pacing {
 public:
     explicit pacing(double limit_us) : limit_us_(limit_us) {}
 
-    void add(double behind_us) {
-        behind_us = std::max(behind_us, 0.0);
-        const auto bin = std::min(static_cast<std::size_t>(behind_us), bins_.size() - 1);
+    void add(double late_us) {
+        late_us = std::max(late_us, 0.0);
+        const auto bin = std::min(static_cast<std::size_t>(late_us), bins_.size() - 1);
         bins_[bin].fetch_add(1, relaxed);
         slots_.fetch_add(1, relaxed);
-        if (behind_us > limit_us_) behind_.fetch_add(1, relaxed);
-        if (behind_us > max_us_.load(relaxed)) max_us_.store(behind_us, relaxed);
+        if (late_us > limit_us_) late_.fetch_add(1, relaxed);
+        if (late_us > max_us_.load(relaxed)) max_us_.store(late_us, relaxed);
     }
     void reset() {
         for (counter& bin : bins_) bin.store(0, relaxed);
         slots_.store(0, relaxed);
-        behind_.store(0, relaxed);
+        late_.store(0, relaxed);
         max_us_.store(0, relaxed);
     }
-    std::uint64_t behind() const { return behind_.load(relaxed); }
+    std::uint64_t behind() const { return late_.load(relaxed); }
     pacing_summary summary() const {
         return {quantile(0.5),         quantile(0.99),       quantile(0.999),
-                max_us_.load(relaxed), slots_.load(relaxed), behind_.load(relaxed)};
+                max_us_.load(relaxed), slots_.load(relaxed), late_.load(relaxed)};
     }
 
 private:
@@ -57,7 +57,7 @@ private:
         return longest;
     }
     std::array<counter, 50001> bins_{};
-    counter slots_ = 0, behind_ = 0;
+    counter slots_ = 0, late_ = 0;
     std::atomic<double> max_us_ = 0;
     double limit_us_;
     static_assert(counter::is_always_lock_free && std::atomic<double>::is_always_lock_free);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Real-time priority for the threads of the slot path, all the same one: a thread hands over to the
-// next by going to sleep, and none of them cuts another short. SCHED_FIFO, so that a slot does not
-// wait for whatever else wants the core.
+// next by going to sleep, and none of them preempts another. The class is SCHED_FIFO, so that a
+// slot does not wait for anything else that needs the core.
 //
 // A guard keeps a fault from taking the machine: a real-time thread that runs for longer than
-// `longest_run` without ever sleeping gets SIGXCPU from the kernel (RLIMIT_RTTIME) and goes back to
-// ordinary priority, for good. The kernel's own limit (sched_rt_runtime_us, 95 %) stands behind it.
+// longest_run_ms without ever sleeping gets SIGXCPU from the kernel (RLIMIT_RTTIME) and goes back
+// to ordinary priority, for good. The kernel's own limit (sched_rt_runtime_us, 95 %) remains as a
+// second guard.
 #pragma once
 
 namespace wip::os {

@@ -22,7 +22,7 @@ namespace wip::os {
 
 namespace {
 
-constexpr std::uint64_t wakes_between_looks = 50;  // at standard input
+constexpr std::uint64_t wakes_between_polls = 50;  // of standard input
 
 void check(int error, const char* what) {
     if (error != 0) throw machine_error(what, error);
@@ -79,14 +79,14 @@ stalls watch_core(int core, stalls::duration least) {
         while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
         }
         const auto late = clock::now() - due;
-        const bool looks = wakes % wakes_between_looks == 0;
+        const bool polls = wakes % wakes_between_polls == 0;
         stalls::duration ready{};
-        if (looks || late >= stall_monitor_period) {
+        if (polls || late >= stall_monitor_period) {
             const auto now = ready_without_core().value_or(stalls::duration{});
             ready = now - std::exchange(ready_before, now);
         }
         due += found.woke(late, ready) * stall_monitor_period;
-        if (looks && input_ended()) return found;
+        if (polls && input_ended()) return found;
     }
 }
 

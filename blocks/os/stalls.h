@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Whether a core stalled: a thread above everything of the slot path wakes on it every millisecond
-// and notes how much later than its time that was. The program cannot hold it up, whatever it does:
-// a gap is the machine's (its hypervisor, its kernel), or of work of a yet higher priority. What a
-// hypervisor takes does not all show as steal, so this is measured.
+// and records how late that was. The program cannot delay it, so a gap is caused by the machine
+// (its hypervisor, its kernel) or by work of a still higher priority. Not all time that a
+// hypervisor takes is counted as steal time, so it is measured here.
 //
-// The cause of a gap is found so: the kernel counts how long a thread was ready and had no core
+// To find the cause of a gap: the kernel counts how long a thread was ready to run and had no core
 // (schedstat). If the whole machine stalled, nothing woke the thread either, and it was not ready.
-// A gap of which it was ready for more than half was the kernel's: it HELD BACK all real-time work
-// of the core, as it does when that had its share of the period (sched_rt_runtime_us; ordinary
-// tasks that starve, from Linux 6.12 on), or something of a higher priority had the core.
+// If it was ready for more than half of the gap, the kernel caused it: the kernel held back all
+// real-time work of the core, as it does when that has used up its share of the period
+// (sched_rt_runtime_us; from Linux 6.12 on, when ordinary tasks starve), or something of a higher
+// priority had the core.
 #pragma once
 
 #include <chrono>
@@ -46,7 +47,7 @@ private:
     sums all_, held_back_;
 };
 
-// How long the calling thread has been ready without a core, since it was made; nothing where the
+// How long the calling thread has been ready without a core, since it was made; nullopt where the
 // kernel does not count that.
 std::optional<stalls::duration> ready_without_core();
 

@@ -25,7 +25,7 @@ bool is_key(const std::string& text) {
     return text.size() == key_letters && zmq_z85_decode(binary.data(), text.c_str()) != nullptr;
 }
 
-// The word behind each of these at the start of a line.
+// The key in the line of a key file that begins with `name`.
 std::string field_of(const std::string& file, const std::string& name) {
     if (!std::ifstream(file))
         throw bad_input(file + ": " + std::strerror(errno) +

@@ -13,7 +13,8 @@
 namespace wip::peer {
 namespace {
 
-// A living listener of either kind: ZeroMQ's are streams, those of shm:// keep message borders.
+// Whether a process listens at the path. The sockets of ZeroMQ are streams, those of shm:// keep
+// message boundaries.
 bool somebody_listens(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -22,11 +23,11 @@ bool somebody_listens(const std::string& path) {
     for (const int type : {SOCK_STREAM, SOCK_SEQPACKET}) {
         const int fd = ::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0) return false;
-        const bool yes =
+        const bool listens =
             ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 ||
             errno == EAGAIN;
         ::close(fd);
-        if (yes) return true;
+        if (listens) return true;
     }
     return false;
 }

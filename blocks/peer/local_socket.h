@@ -27,14 +27,15 @@ sockaddr_un address_of(const std::string& path);
 // Non-blocking, closed by exec. Throws machine_error.
 descriptor make_local_socket();
 
-// An invalid descriptor when nobody listens at `path`, with the reason in errno.
+// Connects to a listener. An invalid descriptor, with the reason in errno, when nobody listens at
+// `path`.
 descriptor connect_to(const std::string& path);
 
 struct peer_process {
     pid_t process;
     uid_t user;
 };
-// No such user (user -1) when the kernel does not say.
+// The process at the other end of a socket; its user is -1 if the kernel does not know it.
 peer_process process_at(int fd);
 
 // Root, and this process's own user: who may be at the other end of a socket that only those two

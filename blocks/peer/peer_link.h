@@ -38,35 +38,37 @@ class peer_link {
 public:
     virtual ~peer_link() = default;
 
-    // Readable when there may be a message, when there is news of the connection. Constant.
+    // Descriptors that are readable when there may be a message, and when the connection has an
+    // event. They stay the same.
     virtual int message_fd() const = 0;
     virtual int connection_fd() const = 0;
 
     virtual bool connected() const = 0;
-    // Takes in what is new about the connection; true when the established one was lost. What the
-    // other end had sent before can still be received.
+    // Handles the events of the connection; true when the established one was lost. Messages that
+    // the other end had sent before can still be received.
     virtual bool watch() = 0;
 
     // True when there is a message; valid until the next call.
     virtual bool receive(std::span<const std::uint8_t>& out) = 0;
-    // Never blocks; false when there is nobody, or the queue is full. `can_wait`: an end that rests
-    // for what is urgent only need not be woken by it (where the link can tell: shm).
+    // Never blocks; returns false when there is no partner, or the queue is full. `can_wait`: an
+    // end that rests for urgent messages only is not woken by it (shm alone makes this difference).
     virtual bool send(std::span<const std::uint8_t> message, bool can_wait = false) = 0;
 
     // Call before sleeping on message_fd(). False: something may have come, receive first.
     virtual bool rest(bool for_urgent_only = false) = 0;
+    // Call after waking up.
     virtual void rise(bool readable) = 0;
 
     // Received data that is no message: from strangers, or with wrong framing.
     std::uint64_t malformed_messages = 0;
-    // Why the last one who came was turned away, or we were; empty: nobody was.
+    // Why the last process that wanted to connect, or this one, was refused; empty: none was.
     std::string refusal{};
-    // How often that was because the line has a partner already (ZeroMQ). The second one gets a
-    // message about it, and goes on trying.
+    // Number of refusals because the line has a partner already (ZeroMQ). The second process is
+    // told so, and tries again.
     std::uint64_t occupied = 0;
 };
 
-// Each opens it, and throws bad_input.
+// These open a line of either kind. They throw bad_input.
 std::unique_ptr<peer_link> make_ring_link(const link_config& config);
 std::unique_ptr<peer_link> make_zmq_link(const link_config& config);
 inline std::unique_ptr<peer_link> make_link(const link_config& config) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A peer_link between two processes of one machine: a ring in shared memory each way, an eventfd as
-// the bell of each end, and a Unix socket (shm://PATH) as the place to meet and the line that tells
-// of a death. One wake-up per message at most, none while the other end is awake, no thread.
+// the bell of each end, and a Unix socket (shm://PATH) over which they meet and notice each other's
+// end. One wake-up per message at most, none while the other end is awake, no thread.
 //
 //   connecting end                      binding end
 //   connect()
-//   "OWIPRING", version, its bell  -->
-//                                  <--  "OWIPRING", version, memory, its bell
+// "FWIPRING", version, its bell  -->
+//                                  <--  "FWIPRING", version, memory, its bell
 //   ... rings ...                       ... rings ...
-//   end of file on the socket: the other end has gone, whatever ended it
+//   end of file on the socket: the other process has ended, however it ended
 //
 // The binding end takes one partner at a time; others are turned away while it is there. The
 // connecting end tries again until it succeeds, and again after a loss. The memory is sealed
@@ -113,8 +113,8 @@ private:
     std::optional<ring_writer> writer_;
     std::optional<ring_reader> reader_;
     std::vector<std::uint8_t> in_;
-    clock::time_point heard_, asked_;
-    std::uint64_t taken_ = 0;
+    clock::time_point last_heard_, last_ping_;
+    std::uint64_t last_taken_ = 0;  // the partner's position at the last check of its silence
 };
 
 struct ring_link::greeting {
@@ -167,7 +167,8 @@ void ring_link::listen_on(const std::string& path, const std::string& what) {
     ::unlink(path.c_str());  // of a process that is gone
     listener_ = make_local_socket();
     const auto address = address_of(path);
-    const mode_t before = ::umask(0117);  // in a cell's folder: the group of its account
+    // The group may connect: in a cell's folder that of the cell's account.
+    const mode_t before = ::umask(0117);
     const bool bound =
         ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
         ::listen(listener_.get(), 8) == 0;
@@ -210,8 +211,8 @@ void ring_link::try_to_connect() {
 
 // Sends the greeting with the descriptor of the bell, and from the binding end that of the memory.
 bool ring_link::send_greeting(int memory) {
-    const greeting words{magic, version, memory < 0 ? 1U : 2U};
-    const auto bytes = std::as_bytes(std::span(&words, 1));
+    const greeting hello{magic, version, memory < 0 ? 1U : 2U};
+    const auto bytes = std::as_bytes(std::span(&hello, 1));
     return memory < 0 ? send_message(partner_.get(), bytes, {bell_.get()})
                       : send_message(partner_.get(), bytes, {bell_.get(), memory});
 }
@@ -224,22 +225,23 @@ void ring_link::accept_partner() {
             ++malformed_messages;
             continue;
         }
-        partner_ = std::move(fd);  // who came last; one that says nothing holds up nobody
+        // A process that connects and sends nothing is replaced by the next one.
+        partner_ = std::move(fd);
         poll_for(partner_.get());
     }
 }
 
-// The partner's first word, or its end of file.
+// Handles the partner's greeting, or its end of file.
 void ring_link::on_greeting() {
-    greeting words{};
-    std::vector<descriptor> with_it;
-    const auto n =
-        receive_message(partner_.get(), std::as_writable_bytes(std::span(&words, 1)), with_it, 2);
+    greeting hello{};
+    std::vector<descriptor> descriptors;
+    const auto n = receive_message(partner_.get(), std::as_writable_bytes(std::span(&hello, 1)),
+                                   descriptors, 2);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    with_it.resize(2);
-    descriptor bell = std::move(with_it[0]), memory = std::move(with_it[1]);
+    descriptors.resize(2);
+    descriptor bell = std::move(descriptors[0]), memory = std::move(descriptors[1]);
     const bool binds = config_.which == end::bind;
-    bool good = n == sizeof words && words.magic == magic && words.version == version &&
+    bool good = n == sizeof hello && hello.magic == magic && hello.version == version &&
                 bell.valid() && memory.valid() != binds;
     if (good && binds) {
         memory = descriptor(checked(::memfd_create("openwip-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING),
@@ -251,7 +253,7 @@ void ring_link::on_greeting() {
         good && establish(memory.get(), std::move(bell)) && (!binds || send_greeting(memory.get()));
     if (good) {
         connected_ = true;
-        heard_ = asked_ = clock::now();
+        last_heard_ = last_ping_ = clock::now();
         if (config_.silence > 0ms) arm_timer(std::min(config_.silence / 4, 250ms));
         return;
     }
@@ -261,7 +263,8 @@ void ring_link::on_greeting() {
 
 bool ring_link::establish(int memory, descriptor bell) {
     partner_bell_ = std::move(bell);
-    // A bell that is no eventfd could block us: all that is written to is asked for first.
+    // A bell that is no eventfd could block this process, so it is made non-blocking before it is
+    // written to.
     const int flags = ::fcntl(partner_bell_.get(), F_GETFL);
     if (flags < 0 || ::fcntl(partner_bell_.get(), F_SETFL, flags | O_NONBLOCK) != 0) return false;
     reader_.reset();
@@ -271,11 +274,11 @@ bool ring_link::establish(int memory, descriptor bell) {
     const bool binds = config_.which == end::bind;
     writer_.emplace(binds ? s.down : s.up);
     reader_.emplace(binds ? s.up : s.down);
-    taken_ = 0;
+    last_taken_ = 0;
     return true;
 }
 
-// Data that the other end had written can still be read.
+// Closes the connection. Messages that the other end had written can still be read.
 void ring_link::lose() {
     connected_ = false;
     partner_.close();
@@ -309,13 +312,13 @@ bool ring_link::watch() {
 // True: the other end does not even answer a ping.
 bool ring_link::check_silence() {
     const auto now = clock::now();
-    if (const auto taken = writer_->taken(); taken != taken_) {
-        taken_ = taken;
-        heard_ = now;
+    if (const auto taken = writer_->taken(); taken != last_taken_) {
+        last_taken_ = taken;
+        last_heard_ = now;
     }
-    if (now - heard_ > config_.silence) return true;
-    if (now - std::max(heard_, asked_) > config_.silence / 4) {
-        asked_ = now;
+    if (now - last_heard_ > config_.silence) return true;
+    if (now - std::max(last_heard_, last_ping_) > config_.silence / 4) {
+        last_ping_ = now;
         put(ring_kind::ping, {});
     }
     return false;
@@ -350,7 +353,7 @@ bool ring_link::receive(std::span<const std::uint8_t>& out) {
             case ring_reader::outcome::got:
                 break;
         }
-        if (config_.silence > 0ms) heard_ = clock::now();
+        if (config_.silence > 0ms) last_heard_ = clock::now();
         if (kind == ring_kind::message) {
             out = in_;
             return true;

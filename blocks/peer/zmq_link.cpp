@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A ZeroMQ socket as a peer_link: ROUTER (bound) and DEALER. A PAIR will not do: it takes the next
-// partner only after the process has let it finish with the last one, and leaves one who comes
-// earlier connected and unheard for ever. ZeroMQ hides connections; its monitor reports them, and a
-// kill -9 of the other process shows at once as a closed connection, long before a timeout.
-// Strangers that are no DEALER, or that do not speak the protocol, are turned away by ZeroMQ and
-// leave the connection count alone. Silence is noticed by ZMTP heartbeats.
+// A ZeroMQ socket as a peer_link: ROUTER (bound) and DEALER. A PAIR will not do: it accepts a new
+// partner only after the process has closed the connection to the last one; a process that connects
+// earlier stays connected and is never answered. ZeroMQ hides connections; its monitor reports
+// them, and a kill -9 of the other process shows at once as a closed connection, long before a
+// timeout. Strangers that are no DEALER, or that do not speak the protocol, are turned away by
+// ZeroMQ and leave the connection count alone. Silence is noticed by ZMTP heartbeats.
 //
-// The connecting end knocks as soon as the connection stands, and the bound end is connected when
-// it has read that knock, or any other word: it knows then whom it answers, and that the two hear
-// each other.
+// The connecting end sends a `knock` as soon as the connection is established, and the bound end
+// counts as connected when it has read that knock, or any other message: it then knows whom it
+// answers, and that messages pass in both directions.
 //
-// The bound end has one partner at a time. A second one, who over TCP may have the same key, is not
-// turned away by ZeroMQ: he is told here that the line is occupied, once it is known that the
-// partner is alive (he has spoken since, or heartbeats would have shown that he is not); so one who
-// comes back before the death of his old connection is seen is let in and not refused. Who is
-// refused sends nothing but knocks, with which he comes in as soon as the partner is gone. A line
-// word is a message of two parts, of which the first is empty and the second says what it is.
+// The bound end has one partner at a time. A second one, which over TCP may have the same key, is
+// not refused by ZeroMQ: it is told here that the line is occupied, as soon as it is known that the
+// partner is alive (it has sent something since, or heartbeats have not failed). So a process that
+// reconnects before the end of its old connection is noticed is accepted. A refused process sends
+// nothing but knocks, with which it is accepted as soon as the partner is gone. A control message
+// of the line (knock, occupied) has two parts, of which the first is empty and the second is its
+// name.
 //
-// Over TCP nothing is kept for a partner who is not there: what is old when he comes is of no use.
-// With keys (curve_keys.h) the binding end asks of everybody who connects whether his is the one
-// that it knows (ZAP, RFC 27, in this thread).
+// Over TCP no messages are queued without a partner: they would be out of date when it connects.
+// With keys (curve_keys.h) the binding end checks that the connecting process has the key that it
+// knows (ZAP, RFC 27, in this thread).
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -49,18 +50,18 @@ namespace {
 constexpr std::int64_t largest_message = 4 << 20;
 // A station that cannot send this many slots is seconds behind.
 constexpr int queue_limit = 4096;
-constexpr int linger_ms = 200;  // for the last word
+constexpr int linger_ms = 200;  // time at the end for messages that are still queued
 constexpr int reconnect_ms = 50;
-// To a machine that is off, or behind a cable that is out.
+// Time after which an attempt to connect to a machine that does not answer is repeated.
 constexpr int connect_ms = 500;
 constexpr auto knock_every = std::chrono::milliseconds(20);
 // A partner that has been silent for this long is known to be alive by the heartbeats alone.
 constexpr auto partner_is_alive = std::chrono::milliseconds(1500);
 // Most strangers that are remembered, with whether they have been told that the line is occupied.
 constexpr std::size_t most_strangers = 64;
-constexpr std::string_view word_occupied = "occupied", word_knock = "knock";
+constexpr std::string_view control_occupied = "occupied", control_knock = "knock";
 const char* const monitor_address = "inproc://monitor";
-const char* const door_address = "inproc://zeromq.zap.01";
+const char* const zap_address = "inproc://zeromq.zap.01";
 
 bool over_tcp(const link_config& config) { return config.endpoint.starts_with("tcp://"); }
 
@@ -112,33 +113,33 @@ public:
             }
         }
         message_fd_ = socket_.get(zmq::sockopt::fd);
-        news_ = checked(::epoll_create1(EPOLL_CLOEXEC));
+        connection_events_ = checked(::epoll_create1(EPOLL_CLOEXEC));
         bell_ = checked(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
         watch_for(bell_.get());
         watch_for(monitor_.get(zmq::sockopt::fd));
-        if (door_) watch_for(door_->get(zmq::sockopt::fd));
+        if (zap_socket_) watch_for(zap_socket_->get(zmq::sockopt::fd));
     }
 
     int message_fd() const override { return message_fd_; }
-    int connection_fd() const override { return news_.get(); }
+    int connection_fd() const override { return connection_events_.get(); }
     bool connected() const override { return connected_ && !refused_; }
     bool watch() override {
-        if (door_) answer_doorbell();
+        if (zap_socket_) answer_zap();
         std::uint64_t rings = 0;
         (void)!::read(bell_.get(), &rings, sizeof rings);
         take_events();
-        if (routed_ && partner_.empty()) hear_partner();
+        if (routed_ && partner_.empty()) look_for_partner();
         const bool lost = std::exchange(lost_, false);
         return std::exchange(refused_now_, false) || (lost && !connected_);
     }
 
     bool receive(std::span<const std::uint8_t>& out) override {
-        if (std::exchange(held_, false)) {
+        if (std::exchange(message_is_held_, false)) {
             out = {in_.data<std::uint8_t>(), in_.size()};
             return open_ = true;
         }
         while (socket_.recv(in_, zmq::recv_flags::dontwait)) {
-            if (take() == taken::message) {
+            if (take() == received_kind::message) {
                 out = {in_.data<std::uint8_t>(), in_.size()};
                 return open_ = true;
             }
@@ -161,7 +162,7 @@ public:
     }
 
     // A ZeroMQ descriptor signals once: a socket that was used since is "open" until a receive has
-    // found it empty, and nobody sleeps over an open one.
+    // found it empty, and rest() does not allow sleeping while it is open.
     bool rest(bool) override { return !open_; }
     void rise(bool readable) override { open_ |= readable; }
 
@@ -176,8 +177,8 @@ private:
         }
         allowed_.resize(32);
         zmq_z85_decode(reinterpret_cast<std::uint8_t*>(allowed_.data()), keys.other_public.c_str());
-        door_.emplace(context_, zmq::socket_type::rep);
-        door_->bind(door_address);
+        zap_socket_.emplace(context_, zmq::socket_type::rep);
+        zap_socket_->bind(zap_address);
         socket_.set(zmq::sockopt::curve_server, true);
         socket_.set(zmq::sockopt::curve_secretkey, keys.own_secret);
         socket_.set(zmq::sockopt::zap_domain, "openwip");
@@ -191,23 +192,23 @@ private:
     void watch_for(int fd) {
         epoll_event event{};
         event.events = EPOLLIN;
-        if (::epoll_ctl(news_.get(), EPOLL_CTL_ADD, fd, &event) != 0) throw zmq::error_t();
+        if (::epoll_ctl(connection_events_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+            throw zmq::error_t();
     }
 
-    // Called when there are events of the connection that the monitor's descriptor does not signal
-    // any more.
+    // Makes connection_fd() readable for events that have been read from the monitor already.
     void ring() {
         const std::uint64_t one = 1;
         (void)!::write(bell_.get(), &one, sizeof one);
     }
 
-    // Asked: version, number, domain, address, identity, mechanism, key. Answered: version, number,
-    // code, text, user, nothing.
-    void answer_doorbell() {
+    // Request of ZAP: version, number, domain, address, identity, mechanism, key. Reply: version,
+    // number, status code, status text, user, metadata (empty).
+    void answer_zap() {
         zmq::message_t frame;
-        while (door_->recv(frame, zmq::recv_flags::dontwait)) {
+        while (zap_socket_->recv(frame, zmq::recv_flags::dontwait)) {
             std::vector<std::string> asked{frame.to_string()};
-            while (frame.more() && door_->recv(frame, zmq::recv_flags::dontwait))
+            while (frame.more() && zap_socket_->recv(frame, zmq::recv_flags::dontwait))
                 asked.push_back(frame.to_string());
             const bool good = asked.size() == 7 && asked[5] == "CURVE" && asked[6] == allowed_;
             if (!good)
@@ -216,8 +217,9 @@ private:
             const std::array<std::string, 6> answer{
                 "1.0", asked.size() > 1 ? asked[1] : "", good ? "200" : "400", "", "", ""};
             for (std::size_t i = 0; i < answer.size(); ++i)
-                door_->send(zmq::buffer(answer[i]), i + 1 < answer.size() ? zmq::send_flags::sndmore
-                                                                          : zmq::send_flags::none);
+                zap_socket_->send(zmq::buffer(answer[i]), i + 1 < answer.size()
+                                                              ? zmq::send_flags::sndmore
+                                                              : zmq::send_flags::none);
         }
     }
 
@@ -249,22 +251,23 @@ private:
             live_fd_ = accepted_fd_;
             connected_ = true;
             refused_ = false;
-            // A message goes to the new connection only after the end of the last one is taken in.
+            // ZeroMQ sends to the new connection only after the socket has processed the end of the
+            // last one.
             take_in_commands();
             knock();
         } else if (event == ZMQ_EVENT_DISCONNECTED) {
             if (routed_) closed_.insert(fd);
             if (fd == live_fd_) lose();
-        } else if (!door_ && (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ||
-                              event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
-                              event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)) {
+        } else if (!zap_socket_ && (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ||
+                                    event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
+                                    event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)) {
             refusal =
                 "the handshake with the other end failed: one of the two has other keys, or none";
         }
     }
 
-    // The socket takes in what ZeroMQ's own thread has reported to it: connections, ends of them,
-    // room in the queues. The descriptor may have signalled that.
+    // Makes the socket process what ZeroMQ's own thread has reported to it: connections, their
+    // ends, room in the queues. The descriptor may have signalled that.
     void take_in_commands() {
         (void)socket_.get(zmq::sockopt::events);
         open_ = true;
@@ -275,7 +278,8 @@ private:
                send_part({reinterpret_cast<const char*>(message.data()), message.size()}, 0);
     }
 
-    // False: the queue is full, or nobody is there (to whom a ROUTER says EHOSTUNREACH).
+    // Returns false when the queue is full, or there is no partner (a ROUTER then fails with
+    // EHOSTUNREACH).
     bool send_part(std::string_view part, int more) {
         const int sent = zmq_send(socket_.handle(), part.data(), part.size(), more | ZMQ_DONTWAIT);
         if (sent < 0 && zmq_errno() != EAGAIN && zmq_errno() != EHOSTUNREACH) throw zmq::error_t();
@@ -284,44 +288,46 @@ private:
 
     void lose() {
         live_fd_ = -1;
-        if (!partner_.empty()) gone_ = std::exchange(partner_, {});
+        if (!partner_.empty()) former_partner_ = std::exchange(partner_, {});
         connected_ = false;
         lost_ = true;
     }
 
-    // The bound end looks for a partner when nobody is there. A message that comes meanwhile waits
-    // for receive().
-    void hear_partner() {
+    // The bound end looks for a partner when it has none. A message that it reads while doing so is
+    // held for receive().
+    void look_for_partner() {
         open_ = true;
-        while (!held_ && partner_.empty() && socket_.recv(in_, zmq::recv_flags::dontwait))
-            held_ = take() == taken::message;
+        while (!message_is_held_ && partner_.empty() &&
+               socket_.recv(in_, zmq::recv_flags::dontwait))
+            message_is_held_ = take() == received_kind::message;
     }
 
-    enum class taken : std::uint8_t { message, line_word, odd };
+    enum class received_kind : std::uint8_t { message, control, malformed };
     using clock = std::chrono::steady_clock;
 
-    // `in_` has the first part of a line word: true when `word` is the rest of it.
-    bool take_word(std::string_view word) {
+    // `in_` has the first part of a control message: true when `word` is the rest of it.
+    bool take_control(std::string_view word) {
         return in_.size() == 0 && in_.more() && socket_.recv(in_, zmq::recv_flags::dontwait) &&
                !in_.more() && in_.to_string_view() == word;
     }
 
-    // The first part is in `in_`; a message is there afterwards, anything else is gone.
-    taken take() {
-        const taken what = routed_ ? receive_routed() : receive_plain();
-        if (what == taken::message) return what;
+    // Receives the rest of what has its first part in `in_`. A message is in `in_` afterwards,
+    // anything else is discarded.
+    received_kind take() {
+        const received_kind what = routed_ ? receive_routed() : receive_plain();
+        if (what == received_kind::message) return what;
         while (in_.more() && socket_.recv(in_, zmq::recv_flags::dontwait)) {
         }
-        malformed_messages += what == taken::odd;
+        malformed_messages += what == received_kind::malformed;
         return what;
     }
 
-    taken receive_plain() {
+    received_kind receive_plain() {
         if (!in_.more()) {
             refused_ = false;
-            return taken::message;
+            return received_kind::message;
         }
-        if (!take_word(word_occupied)) return taken::odd;
+        if (!take_control(control_occupied)) return received_kind::malformed;
         if (!refused_) {
             refused_now_ = connected();
             ++occupied;
@@ -330,79 +336,85 @@ private:
                 "trying";
         }
         refused_ = true;
-        return taken::line_word;
+        return received_kind::control;
     }
 
     // Receives the rest of a message, of which `in_` has the routing id; then `in_` has the
-    // message. Odd: it is not of one part, or is from a stranger. Without a partner the first
-    // sender becomes the partner, until its connection is lost. Messages of a lost connection are
-    // still received, but do not make their sender a partner again. The same holds if the
+    // message. Malformed: it does not have one part, or is from a stranger. Without a partner the
+    // first sender becomes the partner, until its connection is lost. Messages of a lost connection
+    // are still received, but do not make their sender a partner again. The same holds if the
     // connection was lost before a message of it was read.
-    taken receive_routed() {
+    received_kind receive_routed() {
         const std::string from = in_.to_string();
-        if (!in_.more() || !socket_.recv(in_, zmq::recv_flags::dontwait)) return taken::odd;
+        if (!in_.more() || !socket_.recv(in_, zmq::recv_flags::dontwait))
+            return received_kind::malformed;
         const int fd = zmq_msg_get(in_.handle(), ZMQ_SRCFD);
         const char* address = zmq_msg_gets(in_.handle(), "Peer-Address");
         const std::string where = address != nullptr ? address : "somebody";
         const bool knocked = in_.more();
-        if (knocked && !take_word(word_knock)) return taken::odd;
-        // The end of the partner's connection, if there was one, came before a word of the next.
-        if (!partner_.empty() && from != partner_ && from != gone_ && take_events()) ring();
-        if (partner_.empty() && closed_.contains(fd)) gone_ = from;
-        const bool gone = from == gone_;
+        if (knocked && !take_control(control_knock)) return received_kind::malformed;
+        // If the partner's connection has ended, the event of that came before a message of the
+        // next partner.
+        if (!partner_.empty() && from != partner_ && from != former_partner_ && take_events())
+            ring();
+        if (partner_.empty() && closed_.contains(fd)) former_partner_ = from;
+        const bool is_former_partner = from == former_partner_;
         // The partner spoke over a connection that was lost, and its descriptor has a new owner.
-        if (!partner_.empty() && from != partner_ && !gone && fd == live_fd_) lose();
-        if (partner_.empty() && !gone) {
+        if (!partner_.empty() && from != partner_ && !is_former_partner && fd == live_fd_) lose();
+        if (partner_.empty() && !is_former_partner) {
             partner_ = from;
             live_fd_ = fd;
             connected_ = true;
             strangers_.clear();
         }
         if (from == partner_) partner_spoke_ = clock::now();
-        if (!gone && from != partner_) turn_away(from, where);
-        if (knocked) return taken::line_word;
-        return gone || from == partner_ ? taken::message : taken::odd;
+        if (!is_former_partner && from != partner_) turn_away(from, where);
+        if (knocked) return received_kind::control;
+        return is_former_partner || from == partner_ ? received_kind::message
+                                                     : received_kind::malformed;
     }
 
     void turn_away(const std::string& stranger, const std::string& where) {
         const auto now = clock::now();
         if (strangers_.size() >= most_strangers && !strangers_.contains(stranger))
             strangers_.clear();
-        auto& his = strangers_.try_emplace(stranger, now).first->second;
-        if (!his || (partner_spoke_ <= *his && now - *his < partner_is_alive)) return;
-        his.reset();
+        auto& first_message = strangers_.try_emplace(stranger, now).first->second;
+        if (!first_message ||
+            (partner_spoke_ <= *first_message && now - *first_message < partner_is_alive))
+            return;
+        first_message.reset();
         ++occupied;
         refusal =
             where + " may come in, but the line has a partner, who keeps his place; it is told so";
         if (send_part(stranger, ZMQ_SNDMORE) && send_part({}, ZMQ_SNDMORE))
-            send_part(word_occupied, 0);
+            send_part(control_occupied, 0);
     }
 
     // The connecting end announces that it is there, or still there.
     void knock() {
         knocked_ = clock::now();
         open_ = true;
-        if (send_part({}, ZMQ_SNDMORE)) send_part(word_knock, 0);
+        if (send_part({}, ZMQ_SNDMORE)) send_part(control_knock, 0);
     }
 
     zmq::context_t context_{1};
-    std::optional<zmq::socket_t> door_;  // asks whether a key may come in
-    std::string allowed_;                // that key, 32 bytes
+    std::optional<zmq::socket_t> zap_socket_;  // on which ZeroMQ asks whether a key is accepted
+    std::string allowed_;                      // that key, 32 bytes
     zmq::socket_t socket_;
     zmq::socket_t monitor_;
-    descriptor news_;  // epoll: the monitor, the bell and, where there is one, the door
+    descriptor connection_events_;  // epoll: the monitor, the bell and, with keys, the ZAP socket
     descriptor bell_;
     int message_fd_ = -1;
     bool connected_ = false;
-    bool lost_ = false;  // a connection was, since the last watch()
-    bool open_ = true;
-    bool held_ = false;     // `in_` has a message that receive() has not given yet
-    const bool routed_;     // bound
-    std::string partner_;   // his routing id: of the first message of his connection
-    std::string gone_;      // that of the last one
-    std::set<int> closed_;  // descriptors of connections that were lost
+    bool lost_ = false;  // a connection was lost since the last watch()
+    bool open_ = true;   // the socket was used: it has to be read until it is empty before sleeping
+    bool message_is_held_ = false;  // `in_` has a message that receive() has not given yet
+    const bool routed_;             // bound
+    std::string partner_;  // routing id of the partner, from the first message of its connection
+    std::string former_partner_;  // routing id of the partner before
+    std::set<int> closed_;        // descriptors of connections that were lost
     clock::time_point partner_spoke_{};
-    // Strangers, with the time of their first message; nothing: they have been told that the line
+    // Strangers, with the time of their first message; nullopt: they have been told that the line
     // is occupied.
     std::map<std::string, std::optional<clock::time_point>> strangers_;
     bool refused_ = false;  // by the bound end, which has another partner

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sleep until a word in shared memory changes. The kernel compares the word with `seen` under its
-// own lock, so a change between the caller's check and the sleep is never missed. Not "private":
-// the waker is in another process.
+// Sleeps until a word in shared memory changes. The kernel compares the word with `seen` under its
+// own lock, so a change between the caller's check and the sleep is never missed. The futex is not
+// "private" (FUTEX_PRIVATE_FLAG), since the waker is in another process.
 #pragma once
 
 #include <linux/futex.h>

@@ -3,11 +3,11 @@
 //
 //   [air_header][node_block x nodes][transmit FIFO, receive ring of node 0][... of node 1]...
 //
-// Every field has one writer: the medium (M) or the node, that is the process which claimed it (N).
-// All positions are 64-bit and never wrap; a ring index is a position modulo the ring's size.
-// Time is ticks (mix/tick.h); sample [t, t+1) is released
-// when now > t. A node whose receiver has a sampling clock of its own counts that clock's samples
-// in everything that concerns it, and has its own `now`.
+// Every field has one writer: the medium (M), or the process that has claimed the node (N). All
+// positions are 64-bit and never wrap; a ring index is a position modulo the ring's size. Time is
+// ticks (mix/tick.h); sample [t, t+1) is released when now > t. A node whose receiver has a
+// sampling clock of its own counts the samples of that clock: all times in its block are in these,
+// and it has a `now` of its own.
 //
 // Transmit: a FIFO of samples plus a table of bursts which say when they are due, as in a USRP, so
 // a burst may be far in the future without holding more memory than its samples. `state` of a burst
@@ -44,8 +44,8 @@ using mix::tick;
 
 inline constexpr tick as_soon_as_possible = std::numeric_limits<tick>::min();
 
-// Times further from the start of the clock than this (297 years) are no times of a radio, and sums
-// of those that are nearer do not overflow.
+// A valid time is at most this far from the start of the clock, in ticks (297 years). Sums of two
+// valid times do not overflow.
 inline constexpr tick farthest_time = tick{1} << 56;
 constexpr bool is_time(tick t) noexcept { return t >= -farthest_time && t <= farthest_time; }
 constexpr tick bounded_time(tick t) noexcept {
@@ -66,7 +66,7 @@ struct air_header {
     alignas(64) std::atomic<tick> now;       // M, released up to here
     std::atomic<std::uint32_t> running;      // M, the clock has started
     std::atomic<std::int64_t> clock_origin;  // M, CLOCK_MONOTONIC in ns of tick 0
-    gate work;                               // N wakes M: something to do
+    gate work;                               // N wakes M: a burst, a command or a claim
 };
 
 enum class command_kind : std::uint32_t {
@@ -77,13 +77,13 @@ enum class command_kind : std::uint32_t {
     receive_start,  // count samples from `time`, 0 = until stopped
     receive_stop,
 };
-inline constexpr double phase_units = 4294967296;  // of a turn
+inline constexpr double phase_units = 4294967296;  // units of `count` in one turn of phase
 inline constexpr command_kind last_command_kind = command_kind::receive_stop;
 
 struct command {
     tick time;  // or as_soon_as_possible
     double value;
-    std::int64_t count;  // samples; of a frequency or gain: its phase, in 2^-32 turns
+    std::int64_t count;  // start: samples; frequency or gain: its phase, in units of 2^-32 turns
     command_kind kind;
 };
 
@@ -92,7 +92,8 @@ struct burst {
     tick opened_at;                    // N, device time when it was handed over
     std::uint64_t first;               // N, position of its first sample in the FIFO
     std::atomic<std::uint64_t> state;  // N and M: end position << 3 | flags
-    std::uint32_t hold;                // N, the clock waits also after its end
+    // N, not 0: the lockstep clock also waits for this node after the end of the burst.
+    std::uint32_t hold;
 };
 inline constexpr std::uint64_t burst_closed = 1;   // by the node: nothing follows
 inline constexpr std::uint64_t burst_refused = 2;  // by the medium: underflow or late
@@ -104,9 +105,10 @@ struct window {
     std::atomic<tick> end;             // M, `never` while open
     std::atomic<std::uint32_t> flags;  // M
 };
-inline constexpr std::uint32_t window_late = 1;  // command came after its time: empty window
+// The command came after its time; the window is empty.
+inline constexpr std::uint32_t window_late = 1;
 inline constexpr std::uint32_t window_overflow =
-    2;  // ends in lost samples: not read in time, or a gap
+    2;  // the window ends where samples were lost: the node did not read in time, or a gap
 
 enum class event_kind : std::uint32_t { burst_acknowledged, underflow, late };
 struct event {
@@ -114,13 +116,15 @@ struct event {
     event_kind kind;
 };
 
-// A copy of what the other side may write at any time: what is checked is what is used.
+// Copies an item that the other side may write at any time, so that the value that is checked is
+// also the value that is used.
 template <class Item>
 Item snapshot(const Item& shared) noexcept {
     static_assert(std::is_trivially_copyable_v<Item>);
     Item copy;
     std::memcpy(&copy, &shared, sizeof copy);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // the memory is not read again
+    // The compiler does not read the shared memory again.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     return copy;
 }
 
@@ -137,32 +141,35 @@ struct table {
 inline constexpr std::int64_t no_process = 0, leaving_process = -1;
 
 struct node_block {
-    // N claims with compare-and-swap from `no_process`, and leaves `leaving_process`; M makes it
-    // free again when it has let go of the node, so that no claim comes before.
+    // The number of the process that has claimed the node. N replaces `no_process` by its number
+    // (compare-and-swap), and at its end writes `leaving_process`; M writes `no_process` when it
+    // has reset the node, so that no claim comes earlier.
     alignas(64) std::atomic<std::int64_t> process;
     std::atomic<std::uint32_t> claims;  // N, counts claims
-    std::atomic<std::uint32_t> served;  // M, the claim that it knows
+    std::atomic<std::uint32_t> served;  // M, the value of `claims` up to which M has reset the node
     table<command, 256> commands;       // N -> M
 
     table<burst, 1024> bursts;                            // N -> M
     alignas(64) std::atomic<std::uint64_t> fifo_written;  // N
-    std::atomic<std::uint64_t> wanted;                    // M waits for a burst to reach this end
-    alignas(64) std::atomic<std::uint64_t> fifo_freed;    // M
-    gate room;                                            // M wakes N: FIFO, bursts, commands
-    std::atomic<tick> transmit_latency;  // N, ticks that its samples are on their way
-    // N: it judges by itself what is late or dry, as a radio with a control logic of its own does
-    // (vusrp/transmit_core.h), and counts it: slots of the medium in which something was late, in
-    // which it ran dry, and overflows. What it hands over is on the air.
+    std::atomic<std::uint64_t> wanted;  // M, FIFO position that it waits for; 0: any change
+    alignas(64) std::atomic<std::uint64_t> fifo_freed;  // M
+    gate room;                                          // M wakes N: FIFO, bursts, commands
+    // N, ticks between handing over a sample and its time on the air.
+    std::atomic<tick> transmit_latency;
+    // N, not 0: the node itself decides what is late or has run dry, as a radio with control logic
+    // does (vusrp/transmit_core.h). The medium then puts everything on the air that it hands over.
+    // The node's counts: slots of the medium in which something was late, slots in which it ran
+    // dry, and overflows.
     std::atomic<std::uint32_t> judges;
     std::atomic<std::uint64_t> judged_late, judged_dry, judged_full;
-    // N: packets that were on the air at another time than the node had for them, and by how many
-    // ticks the first of them was.
+    // N: packets that were on the air at another time than their time stamp, and the distance in
+    // ticks of the first of them (positive: late).
     std::atomic<std::uint64_t> displaced;
     std::atomic<tick> displaced_by;
 
-    table<window, 256> windows;                    // M -> N: more gaps than a ring can hold
-    alignas(64) std::atomic<tick> read;            // N, samples before this are consumed
-    alignas(64) std::atomic<tick> receive_wanted;  // N waits for this time
+    table<window, 256> windows;          // M -> N; more than there can be gaps within a ring
+    alignas(64) std::atomic<tick> read;  // N, samples before this are consumed
+    alignas(64) std::atomic<tick> receive_wanted;  // N, the tick that it waits for
     gate samples;                                  // M wakes N
 
     table<event, 256> events;  // M -> N
@@ -170,7 +177,7 @@ struct node_block {
 
     std::atomic<std::uint64_t> underflows, lates, overflows;  // M
 
-    alignas(64) std::atomic<tick> now;  // M, released up to here by the node's own clock
+    alignas(64) std::atomic<tick> now;  // M, header.now as the node's own clock counts it
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
               std::atomic<tick>::is_always_lock_free);

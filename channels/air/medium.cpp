@@ -16,12 +16,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr tick lookahead_quanta = 4;
-constexpr tick piece = 7680, crumb = 64;  // of a gap: a slot and a half is lost at once
-constexpr tick realtime_lead = 25600;     // start of a burst without a time, from now: 3.3 ms
+constexpr tick lookahead_quanta = 4;  // computed before they are released
+constexpr tick lost_at_once = 7680,
+               received_between = 64;  // ticks of a long gap: lost, then received
+constexpr tick realtime_lead = 25600;  // start of a burst without a time, from now: 3.3 ms
 constexpr std::int64_t longest_sleep_ns = 20'000'000;
 constexpr std::int64_t watch_interval_ns = 100'000'000;
-constexpr std::size_t most_changes_ahead = 4096;  // of a frequency or gain
+constexpr std::size_t most_changes_ahead = 4096;  // of one node's frequency or gain
 constexpr double largest_value = 1e12;            // Hz or dB of a command
 constexpr tick longest_latency = transmit_fifo_size;
 
@@ -45,8 +46,8 @@ tuning& tuning_of(node_tuning& tunings, command_kind kind) {
     }
 }
 
-// Why a command cannot be executed, empty if it can.
-std::string fault_of(const command& c) {
+// Returns the reason for which a command cannot be executed; empty: it can.
+std::string reason_to_refuse(const command& c) {
     if (c.kind > last_command_kind)
         return "a command of kind " + std::to_string(static_cast<std::uint32_t>(c.kind));
     if (c.time != as_soon_as_possible && !is_time(c.time))
@@ -69,7 +70,7 @@ medium::medium(shared_air& air, const medium_config& config,
       mixer_(config),
       tunings_(config.nodes.size()),
       known_(config.nodes.size()),
-      // A quantum of a fast clock has some samples more.
+      // A receiver whose sampling clock is fast has some more samples in a quantum.
       scratch_(static_cast<std::size_t>(config.quantum + config.quantum / 4096 + 2)),
       activity_(config.nodes.size()),
       pacing_(config.pacing_limit_ms * 1e3) {
@@ -138,9 +139,9 @@ std::string medium::run() {
     return reason;
 }
 
-// Has the clock's next quantum been computed, and is it due? Otherwise computes ahead, or sleeps a
-// while. What is due comes first: a slot that is ready does not wait for the samples of a later
-// one.
+// Returns true when the quantum that ends at `target` has been computed and is due. Otherwise it
+// computes one quantum ahead, or sleeps for a while. A quantum that is due is released before a
+// later one is computed.
 bool medium::step_lockstep(tick target) {
     const bool due_now = computed_ >= target && os::monotonic_ns() >= due(target);
     if (const tick to = next_multiple(computed_, config_.quantum);
@@ -171,7 +172,7 @@ bool medium::step_realtime(tick target) {
         return false;
     }
     for (std::size_t i = 0; i < transmitters_.size(); ++i) {
-        // Samples that are due then must have left the node by now.
+        // The node must have handed over the samples that are on the air `latency` ticks later.
         const tick latency =
             std::clamp<tick>(air_.node(i).transmit_latency.load(), 0, longest_latency);
         transmitters_[i].starve(target + latency);
@@ -234,7 +235,7 @@ void medium::refuse_node(std::size_t i, const std::string& why) {
     say_("node '" + air_.node_name(i) + "' is refused until it is claimed again: " + why);
 }
 
-// Reports the first one; the others are counted.
+// Reports the first refused value of a node; later ones are only counted.
 void medium::refuse_values(std::size_t i, const std::string& what, int count) {
     if (known_[i].malformed.fetch_add(static_cast<std::uint64_t>(count)) == 0)
         say_("node '" + air_.node_name(i) + "': " + what + " is refused; such are counted");
@@ -242,8 +243,8 @@ void medium::refuse_values(std::size_t i, const std::string& what, int count) {
 
 void medium::serve_bursts(std::size_t i) {
     const bool lockstep = config_.clock == clock_kind::lockstep;
-    const tick soon = lockstep || !started_ ? now_ : now_ + realtime_lead;
-    const transmit_reader::news news = transmitters_[i].collect(now_, soon);
+    const tick asap_time = lockstep || !started_ ? now_ : now_ + realtime_lead;
+    const transmit_reader::news news = transmitters_[i].collect(now_, asap_time);
     if (news.malformed > 0) refuse_values(i, "a burst at a time that no radio has", news.malformed);
     if (transmitters_[i].is_damaged())
         return refuse_node(i, "it counts more bursts, or samples of them, than there is room for");
@@ -263,7 +264,7 @@ void medium::serve_commands(std::size_t i) {
     const tick node_now = mixer_.node_time(i, now_);
     for (; taken != written; ++taken) {
         const command c = snapshot(commands.at(taken));
-        if (const std::string fault = fault_of(c); !fault.empty()) {
+        if (const std::string fault = reason_to_refuse(c); !fault.empty()) {
             refuse_values(i, fault);
             continue;
         }
@@ -299,7 +300,8 @@ std::string medium::find_dead() {
     for (std::size_t i = 0; i < air_.nodes(); ++i) {
         node_block& node = air_.node(i);
         std::int64_t process = node.process.load();
-        // The watch is of the last claim that is known: who claims right now has none yet.
+        // The watch belongs to the last claim that was served: a process that claims the node at
+        // this moment has none yet.
         if (process <= 0 || node.claims.load() != known_[i].claims || known_[i].watch.alive() ||
             process_watch(process).alive() || node.process.load() != process)
             continue;
@@ -314,8 +316,8 @@ std::string medium::find_dead() {
     return {};
 }
 
-// A radio's software that says when its samples belong on the air is wrong when they are there at
-// another time: nothing that is received then is what it seems to be.
+// Looks for a node whose samples were on the air at another time than it had stamped on them: what
+// is received from it then is not what the receiver takes it for.
 std::string medium::find_displaced() {
     for (std::size_t i = 0; i < air_.nodes(); ++i) {
         const std::uint64_t displaced = air_.node(i).displaced.load(std::memory_order_acquire);
@@ -391,17 +393,20 @@ void medium::compute(tick to) {
     computed_ = to;
 }
 
-// Gaps of node i that begin in its samples [from, to). A long gap is several of them with a crumb
-// of samples between, as of a radio that cannot keep up: the crumbs are how a station in lockstep,
-// whose base station waits for its reports, learns that time goes on.
+// Makes the gaps of node i that begin in its samples [from, to). A long gap is made of several,
+// with `received_between` ticks of samples between them, as in a radio that cannot keep up. From
+// these samples a station in lockstep, whose base station waits for its reports, learns that time
+// goes on.
 void medium::lose_samples(std::size_t i, tick from, tick to) {
     for (const loss& l : losses_[i])
         for (tick event = l.times.last(from) != INT64_MIN ? l.times.last(from) : l.times.next(from);
              event < to; event = l.times.next(event))
-            for (tick at =
-                     event + std::max<tick>(0, from - event) / (piece + crumb) * (piece + crumb);
-                 at < std::min(to, event + l.length); at += piece + crumb)
-                if (at >= from) receivers_[i].gap(at, std::min(at + piece, event + l.length));
+            for (tick at = event + std::max<tick>(0, from - event) /
+                                       (lost_at_once + received_between) *
+                                       (lost_at_once + received_between);
+                 at < std::min(to, event + l.length); at += lost_at_once + received_between)
+                if (at >= from)
+                    receivers_[i].gap(at, std::min(at + lost_at_once, event + l.length));
 }
 
 void medium::release(tick target) {

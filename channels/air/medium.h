@@ -5,25 +5,26 @@
 // transmitter whose burst has not begun or has ended does not hold the clock), every open receive
 // window has room, and the wall clock has reached origin + tick/(rate speed); behind schedule it
 // runs at full speed. So nothing is ever late, and nothing is lost. Samples are computed up to
-// `lookahead` quanta before they are released, as soon as the transmitters have written them: the
-// channel costs no latency. A command that changes what has been computed but not released
-// makes the medium compute it again from there (every model is a function of the sample index).
-// Realtime: the clock runs with the wall clock. A burst that comes after its time is refused
-// (late), one that runs dry is cut off (underflow), a receiver that does not read loses samples
-// (overflow): as on a USRP.
+// `lookahead_quanta` quanta before they are released, as soon as the transmitters have written
+// them: the channel costs no latency. A command that changes what has been computed but not
+// released makes the medium compute it again from there (every model is a function of the sample
+// index). Realtime: the clock runs with the wall clock. A burst that comes after its time is
+// refused (late), one that runs dry is cut off (underflow), a receiver that does not read loses
+// samples (overflow): as on a USRP.
 //
 // A node with a sampling clock of its own lives in its own time: positions in its windows and
 // rings, times of its commands and its device time count its samples; the mixer converts.
 //
 // A change of the channel, of the noise or of a blackout (mixer.h) is prepared by the thread that
-// requests it and takes effect at the first border of a slot that is at least a slot away and has
-// not been computed: nothing is computed again, and the slot is known before it comes.
+// requests it and takes effect at the first slot boundary that is at least a slot away and has not
+// been computed: nothing is computed again, and the time of the change is known before it comes.
 //
-// The clock starts when `wait_for` transmitters have opened a burst and receivers a window.
+// The clock starts when as many transmitters have opened a burst, and as many receivers a window,
+// as medium_config::wait_transmitters and wait_receivers say.
 //
-// A node is believed within bounds. A command or burst with a value that no radio has is refused
-// and counted. A node whose counters are beyond its tables is taken for detached, and the reason is
-// reported, until another process claims it: whatever a node writes, the medium goes on.
+// The medium does not trust a node. A command or burst with a value that no radio has is refused
+// and counted. A node whose counters exceed its tables is treated as detached until another process
+// claims it, and the reason is reported: whatever a node writes, the medium goes on.
 #pragma once
 
 #include <atomic>
@@ -55,7 +56,7 @@ struct node_status {
     std::string name;
     std::int64_t process = 0;  // 0: no process has attached to it
     bool transmits = false, receives = false;
-    std::uint64_t refused = 0;  // commands that no radio gives
+    std::uint64_t refused = 0;  // commands and bursts with values that no radio has
 };
 
 struct medium_status {
@@ -64,7 +65,7 @@ struct medium_status {
     double real_time_factor = 0;
     os::pacing_summary pacing;
     std::uint64_t late = 0, underflows = 0, overflows = 0;
-    // Since the start, of all nodes that know when their samples belong on the air.
+    // Since the start, of all nodes that check the time of their packets (node_block::displaced).
     std::uint64_t packets_at_wrong_time = 0;
     std::vector<node_status> nodes;
 };
@@ -75,13 +76,15 @@ public:
     medium(shared_air& air, const medium_config& config,
            std::function<void(const std::string&)> say);
 
-    // Runs until stop(), and returns an empty string; or until a node dies or is on the air at
-    // another time than it announced (unless stations may do so), and returns a sentence about it.
+    // Runs until stop(), and returns an empty string; or until a node dies or its samples are on
+    // the air at another time than their time stamp (unless stations_may_die), and returns a
+    // sentence about that.
     std::string run();
     void stop() noexcept;  // any thread, also a signal handler
 
-    // Any thread, one at a time: waits until the medium has taken it (it is gone: nothing has
-    // changed). The tick from which it holds, the border of a slot.
+    // Any thread, one at a time: waits until the medium has taken the change, and returns the tick
+    // from which it holds, a slot boundary; nullopt: the medium does not run, and nothing has
+    // changed.
     std::optional<tick> change(medium_changes c);
 
     medium_status status();  // any thread
@@ -119,12 +122,12 @@ private:
     std::vector<receive_writer> receivers_;
     std::vector<node_tuning> tunings_;
     std::vector<const mix::sample_source*> sources_;  // the transmitters, for the mixer
-    // The medium's own knowledge of a node, whose block in the memory may say anything.
+    // What the medium keeps about a node outside of the shared memory, which the node can write.
     struct node_state {
         std::uint32_t claims = 0;          // the claim that is served
         std::uint64_t commands_taken = 0;  // of that claim
-        bool refused = false;              // until the next claim
-        std::uint64_t displaced = 0;       // said
+        bool refused = false;              // detached until the next claim, for wrong counters
+        std::uint64_t displaced = 0;       // value of node_block::displaced when it was reported
         process_watch watch;
         std::atomic<std::uint64_t> malformed{0};  // values that were refused, for status
     };
@@ -133,11 +136,11 @@ private:
         sample_model::event_times times;
         tick length;
     };
-    std::vector<std::vector<loss>> losses_;  // by node: gaps, in its own time
+    std::vector<std::vector<loss>> losses_;  // [node]: its gaps, in the time of its own clock
     std::vector<cf32> scratch_;
     std::vector<std::atomic<std::uint32_t>> activity_;  // for status: bit 0 tx, bit 1 rx
     tick now_ = 0;                                      // released
-    tick computed_ = 0;                                 // in the rings
+    tick computed_ = 0;  // samples before it have been written into the rings
     bool started_ = false;
     std::int64_t origin_ = 0;
     std::atomic<tick> released_{0};              // now_, for status

@@ -26,16 +26,17 @@ struct medium_config : mix::mix_config {
     double speed = 1;  // 0: as fast as the stations can
     int wait_transmitters = 0;
     int wait_receivers = 0;
-    bool stations_may_die = false;  // off: the medium ends with the first one
+    bool stations_may_die = false;  // false: the medium ends when the first one dies
     std::string control;            // endpoint, empty: none
     std::string fader;  // control endpoint of the process with the channel; empty: this medium
     double pacing_limit_ms = setting::air_pacing_limit_ms.initial;
-    // Samples released at a time: one slot; realtime half.
+    // Samples released at a time: one slot, or half a slot with the realtime clock.
     std::int64_t quantum = setting::air_quantum.initial;
-    // SCHED_FIFO if allowed, 0: leave. Below the stations': whom a released slot wakes goes first,
-    // and the samples of the next one are computed while they wait for the clock.
+    // SCHED_FIFO priority of the medium's thread, if allowed; 0: unchanged. It is below that of the
+    // stations, so that a station that a released slot wakes runs first, and the next slot is
+    // computed while the stations wait.
     int priority = os::slot_path_priority - 1;
-    std::string user;  // whom a medium that is started as root becomes; empty: it stays
+    std::string user;  // account that a medium started by root changes to; empty: it stays root
 };
 
 }  // namespace wip::air

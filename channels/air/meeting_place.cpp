@@ -42,7 +42,8 @@ descriptor make_folder(uid_t user) {
     const std::string path = meeting_folder(user);
     for (;;) {
         if (descriptor folder = open_folder(user); folder.valid()) return folder;
-        // Others pass through root's folder to the sockets whose mode lets them.
+        // Other users may enter root's folder to reach a socket whose mode admits them, but not
+        // list it.
         if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) throw machine_error(path, errno);
         descriptor made = open_folder(user);
         if (made.valid() && user == 0 && ::fchmod(made.get(), 0711) != 0)

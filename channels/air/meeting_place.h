@@ -3,7 +3,7 @@
 // which nobody else can make, rename or remove anything.
 //
 //   NAME.socket   the medium listens here and hands its memory over (shared_air.h)
-//   NAME.lock     the process that holds flock() on it has the name; in it is its number
+//   NAME.lock     the process that holds flock() on it has the name; it contains the process number
 //
 // The folder is /run/openwip-air for root. For any other user it is openwip-air in the folder that
 // the login manager made (/run/user/UID), or /tmp/openwip-air-UID where there is none. It depends
@@ -42,8 +42,8 @@ private:
     bool cleaned_ = false;
 };
 
-// A connection to the medium of that name: this user's own, else root's. The process at the other
-// end is this user's or root's; another one is not talked to. Invalid when there is none.
+// Connects to the medium of that name: this user's own, else root's. A process of any other user at
+// the other end is refused. Returns an invalid descriptor when there is no such medium.
 descriptor meet(const std::string& name);
 
 }  // namespace wip::air

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Is another process still alive? A pidfd becomes readable when the process ends, also while it is
-// a zombie that nobody has reaped, and it cannot be confused by a reused process number.
+// Tells whether another process is still alive. A pidfd becomes readable when the process ends,
+// also while it is a zombie that nobody has reaped, and it cannot be confused by a reused process
+// number.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ public:
 
 private:
     int fd_ = -1;
-    bool self_ = false;
+    bool self_ = false;  // the process is this one
 };
 
 }  // namespace wip::air

@@ -6,7 +6,7 @@
 
 namespace wip::air {
 
-// A count that the table cannot hold is no window.
+// A count beyond the size of the table is an error of the writer, not a window.
 bool receive_reader::has_window() const noexcept {
     const std::uint64_t there = node_.windows.written.load(std::memory_order_acquire) - taken_;
     return there != 0 && there <= node_.windows.size;
@@ -24,8 +24,8 @@ window* receive_reader::current() noexcept {
 receive_reader::state receive_reader::look() noexcept {
     window* w = current();
     if (!w) return {};
-    // The words are read in the reverse of the order in which the writer writes them, so that the
-    // end of released samples is known, and its reason.
+    // The fields are read in the reverse of the order in which the medium writes them: when `now`
+    // has passed the end of the window, its `end` and `flags` are then seen as well.
     const tick now = bounded_time(node_.now.load(std::memory_order_acquire));
     const tick reported_end = w->end.load(std::memory_order_acquire);
     const tick end = reported_end == never ? never : bounded_time(reported_end);
@@ -77,7 +77,7 @@ void receive_reader::skip(tick n) noexcept {
 
 bool receive_writer::push(tick start, tick end, std::uint32_t flags) noexcept {
     auto& table = node_.windows;
-    // A node that takes windows and does not read them has no room for more of them either.
+    // A node that consumes windows of the table without reading their samples fills windows_.
     if (written_ - table.taken.load(std::memory_order_acquire) >= table.size ||
         windows_.size() >= table.size)
         return false;
@@ -98,7 +98,8 @@ void receive_writer::start(tick time, std::int64_t count, tick now) noexcept {
     ++started_;
     // An open window is closed, even if an overflow has cut it, since it would go on beside the new
     // one.
-    const bool open = choked_ ? choked_end_ == never : active() && windows_.back().end == never;
+    const bool open =
+        cut_by_overflow_ ? commanded_end_ == never : active() && windows_.back().end == never;
     if (open) stop(begin, now);
     if (time == as_soon_as_possible && !windows_.empty())
         begin = std::max(begin, windows_.back().end);
@@ -108,8 +109,9 @@ void receive_writer::start(tick time, std::int64_t count, tick now) noexcept {
 
 void receive_writer::stop(tick time, tick now) noexcept {
     const tick end = time == as_soon_as_possible ? now : std::max(time, now);
-    choked_ = false;
-    // The last window, and the one before if a gap has cut it: nothing is lost behind the end.
+    cut_by_overflow_ = false;
+    // The last window, and the one before it if a gap has cut it: after the end nothing counts as
+    // lost.
     for (auto w = windows_.rbegin(); w != windows_.rend() && w->end > end; ++w) {
         w->end = std::max(end, w->start);
         w->shared->flags.fetch_and(~window_overflow, std::memory_order_seq_cst);
@@ -168,8 +170,8 @@ void receive_writer::overflow(tick from) noexcept {
     for (local_window& w : windows_) {
         if (w.end <= from) continue;
         const tick at = std::max(from, w.start);
-        choked_ = true;
-        choked_end_ = w.end;
+        cut_by_overflow_ = true;
+        commanded_end_ = w.end;
         w.end = at;
         w.shared->flags.fetch_or(window_overflow, std::memory_order_seq_cst);
         w.shared->end.store(at, std::memory_order_seq_cst);
@@ -183,16 +185,18 @@ void receive_writer::released(tick now) noexcept {
     const tick read = read_up_to();
     // A window is forgotten when it is over and read.
     while (!windows_.empty() && windows_.front().end <= std::min(now, read)) windows_.pop_front();
-    // Unread samples and new ones must not meet in the ring (has_room): reopen when that is far.
-    if (choked_ && (windows_.empty() || now - read < static_cast<tick>(receive_ring_size / 2)))
-        choked_ = now < choked_end_ && !push(now, choked_end_, 0);
+    // New samples must not overwrite unread ones in the ring (has_room): a new window begins when
+    // half of the ring is free.
+    if (cut_by_overflow_ &&
+        (windows_.empty() || now - read < static_cast<tick>(receive_ring_size / 2)))
+        cut_by_overflow_ = now < commanded_end_ && !push(now, commanded_end_, 0);
     wake_if_wanted(now);
 }
 
 void receive_writer::wake_if_wanted(tick now) noexcept {
     if (!node_.samples.waiting.load(std::memory_order_seq_cst)) return;
     tick wanted = node_.receive_wanted.load(std::memory_order_seq_cst);
-    if (wanted == never) return;  // waits for a window: push() wakes it
+    if (wanted == never) return;  // the node waits for a window, and push() wakes it
     if (!windows_.empty()) wanted = std::min(wanted, windows_.front().end);
     if (now >= wanted) node_.samples.wake();
 }
@@ -200,7 +204,7 @@ void receive_writer::wake_if_wanted(tick now) noexcept {
 void receive_writer::reset() noexcept {
     windows_.clear();
     started_ = 0;
-    choked_ = false;
+    cut_by_overflow_ = false;
     written_ = 0;
     node_.windows.written.store(0);
     node_.windows.taken.store(0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Samples on their way from the medium to a node: windows of time in which the medium fills a ring
 // (layout.h). A window ends at its commanded end, when it is stopped, or when the node does not
-// read (realtime only: what is already in the ring stays valid, then comes a gap, as in a USRP).
+// read in time (realtime only: the samples that are already in the ring stay valid, then comes a
+// gap, as in a USRP).
 #pragma once
 
 #include <chrono>
@@ -24,10 +25,10 @@ public:
 
     struct state {
         enum kind { nothing, samples, late, overflow, ended } what = nothing;
-        tick position = 0;   // time of the next sample (samples), or of the event
-        tick available = 0;  // released samples from there, no more than the ring holds
+        tick position = 0;   // tick of the next sample (kind samples), or of the event
+        tick available = 0;  // released samples from `position` on, at most a ring
         tick start = 0;      // of the window
-        tick end = never;    // of the window if known
+        tick end = never;    // of the window; never: not known yet
         bool cut = false;    // the window ends in an overflow
     };
     // The present state of the stream. late, overflow and ended are reported once and consume the
@@ -63,20 +64,20 @@ public:
 
     bool ever_started() const noexcept { return started_ > 0; }
     bool active() const noexcept { return !windows_.empty(); }
-    // The part of [from, to) that the node wants next; empty: {to, to}.
+    // Returns the first part of [from, to) that lies in a window; {to, to}: none does.
     struct stretch {
         tick from, to;
     };
     stretch wanted(tick from, tick to) const noexcept;
-    // Room for everything wanted before `to`?
+    // Whether the ring has room for all samples of windows before `to`.
     bool has_room(tick to) const noexcept;
     void write(tick at, std::span<const cf32> samples) noexcept;
-    // Realtime: no room for [from, to): ends the window at `from` and opens the next one where the
-    // medium will be when half the ring is read.
+    // Realtime, when the ring has no room: ends the window at `from`. released() opens the next one
+    // when less than half of the ring is unread.
     void overflow(tick from) noexcept;
     // The samples [from, to) are lost on their way: ends the window at `from` in an overflow and
-    // opens the next at `to`. Further calls for them have no effect. They have to be of the last
-    // window.
+    // opens the next at `to`. Further calls for the same samples have no effect. They must belong
+    // to the last window.
     void gap(tick from, tick to) noexcept;
     // Samples before `now` are released: retire windows, reopen after an overflow, wake the node.
     void released(tick now) noexcept;
@@ -98,8 +99,8 @@ private:
     std::uint64_t written_;  // windows
     std::deque<local_window> windows_;
     std::uint64_t started_ = 0;
-    bool choked_ = false;      // between an overflow and the next window
-    tick choked_end_ = never;  // end of the choked window
+    bool cut_by_overflow_ = false;  // between an overflow and the next window
+    tick commanded_end_ = never;    // end of the window that the overflow has cut
 };
 
 }  // namespace wip::air

@@ -27,7 +27,7 @@ namespace {
 constexpr std::uint64_t magic = 0x4F57495041495221;  // "OWIPAIR!"
 constexpr int sealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::size_t most_connections = 256;
-constexpr int answer_ms = 1000;                           // of a medium to a request
+constexpr int answer_ms = 1000;                           // the longest wait for a medium's answer
 constexpr double fastest = 1e6;                           // times the wall clock
 constexpr std::int64_t most_clock_parts = 1'000'000'000;  // in 1e-12: 1000 ppm
 
@@ -37,7 +37,8 @@ constexpr std::size_t head_bytes(std::size_t nodes) {
 }
 constexpr std::size_t node_sample_bytes = (transmit_fifo_size + receive_ring_size) * sizeof(cf32);
 
-// The file has that size and keeps it: nobody can take away what is mapped.
+// Whether the file has that size and is sealed against a change of it: nobody can truncate what is
+// mapped.
 bool has_sealed_size(int fd, std::size_t bytes) {
     struct stat found {};
     return ::fstat(fd, &found) == 0 && found.st_size == static_cast<off_t>(bytes) &&
@@ -46,8 +47,8 @@ bool has_sealed_size(int fd, std::size_t bytes) {
 
 }  // namespace
 
-// The description that goes with the memory when it is handed over. `magic` and `version` stay
-// first.
+// The description that is sent with the memory's descriptor. `magic` and `version` stay its first
+// fields in every version.
 struct shared_air::description {
     struct one_node {
         char name[name_size];
@@ -121,7 +122,7 @@ void shared_air::map(int flags, int fd) {
     memory_ = p;
 }
 
-// The kernel has zeroed the memory; this begins the lives of the structures in it.
+// Constructs the structures in the memory, which the kernel has zeroed.
 void shared_air::build() {
     new (memory_) air_header{};
     for (std::size_t i = 0; i < nodes(); ++i) new (&node(i)) node_block{};
@@ -142,8 +143,8 @@ shared_air::description shared_air::describe() const {
 }
 
 void shared_air::open(const std::optional<os::account>& also) {
-    // The kernel's overflow uid stands for every account that this namespace does not know, so it
-    // gets no access.
+    // The kernel's overflow uid stands for every account that is not mapped in this user namespace,
+    // so it gets no access.
     const bool shared = also && also->uid != 0 && also->uid != os::overflow_user;
     listener_ = name_->listen(shared ? std::optional(also->gid) : std::nullopt);
     wake_ = descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -154,7 +155,8 @@ void shared_air::open(const std::optional<os::account>& also) {
     pthread_sigmask(SIG_BLOCK, &all, &before);
     std::vector<uid_t> users{0, ::geteuid()};  // this process may become another user
     if (shared) users.push_back(also->uid);
-    door_ = std::jthread([this, users](const std::stop_token& over) { serve(over, users); });
+    server_thread_ =
+        std::jthread([this, users](const std::stop_token& over) { serve(over, users); });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -193,17 +195,17 @@ std::unique_ptr<shared_air> shared_air::attach(const std::string& name) {
     pollfd answer{connection.get(), POLLIN, 0};
     if (::poll(&answer, 1, answer_ms) <= 0) return nullptr;
     description received{};
-    std::vector<descriptor> with_it;
+    std::vector<descriptor> received_files;
     const std::ptrdiff_t size = peer::receive_message(
-        connection.get(), std::as_writable_bytes(std::span(&received, 1)), with_it, 1);
-    if (size <= 0) return nullptr;  // it has ended meanwhile
+        connection.get(), std::as_writable_bytes(std::span(&received, 1)), received_files, 1);
+    if (size <= 0) return nullptr;  // the medium has ended meanwhile
     std::unique_ptr<shared_air> air(new shared_air);
     air->label_ = name;
     air->take(name, received, size);
-    if (with_it.size() != 1 || !has_sealed_size(with_it[0].get(), air->bytes()))
+    if (received_files.size() != 1 || !has_sealed_size(received_files[0].get(), air->bytes()))
         throw peer_error("medium '" + name + "' hands over no memory of " +
                          std::to_string(air->bytes()) + " bytes that is sealed");
-    air->map(MAP_SHARED | MAP_POPULATE, with_it[0].get());
+    air->map(MAP_SHARED | MAP_POPULATE, received_files[0].get());
     air->connection_ = std::move(connection);
     if (air->header().state.load() != air_state::ready) return nullptr;
     return air;
@@ -250,11 +252,11 @@ bool shared_air::connected() const noexcept {
 
 shared_air::~shared_air() {
     if (memory_ != nullptr && name_) header().state.store(air_state::closed);
-    if (door_.joinable()) {
-        door_.request_stop();
+    if (server_thread_.joinable()) {
+        server_thread_.request_stop();
         const std::uint64_t one = 1;
         (void)!::write(wake_.get(), &one, sizeof one);
-        door_.join();
+        server_thread_.join();
     }
     if (memory_ != nullptr) ::munmap(memory_, bytes());
 }

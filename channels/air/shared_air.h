@@ -4,10 +4,11 @@
 //
 // The memory has no name. It is a memfd that is sealed against any change of its size, and the
 // medium hands it over at its socket (meeting_place.h), with a description of what it consists of,
-// to root, to its own user and to the account that it becomes; the kernel tells it whose process
-// asks. A process that attaches reads the description once, compares it with the real size of the
-// memory, and keeps it: sizes, names and the kind of clock are never read from memory that others
-// can write to. Its connection stays open: its end is the end of the medium, whatever ended it.
+// to root, to its own user and to the account that it becomes; the kernel tells the medium which
+// user's process asks. A process that attaches reads the description once, compares it with the
+// real size of the memory, and keeps it: sizes, names and the kind of clock are never read from
+// memory that others can write to. Its connection stays open; when it closes, the medium has ended,
+// however it ended.
 //
 // The memory is reserved when it is created, so that too little of it is an error at the start and
 // not a crash later.
@@ -31,15 +32,15 @@ namespace wip::air {
 
 class shared_air {
 public:
-    // Throws machine_error with one line: running already, no memory. What a killed medium of that
-    // name left is removed first; `cleaned` then says so.
+    // Throws machine_error with one line: running already, no memory. The files that a killed
+    // medium of that name left are removed first; cleaned() then returns true.
     static std::unique_ptr<shared_air> create(const std::string& name,
                                               const std::vector<std::string>& nodes,
                                               clock_kind clock, double speed);
     static std::unique_ptr<shared_air> create_private(const std::vector<std::string>& nodes,
                                                       clock_kind clock, double speed);
-    // nullptr if no living medium has this name; throws peer_error if what it hands over is no
-    // memory of this layout version.
+    // Returns nullptr if no living medium has this name; throws peer_error if the memory that it
+    // hands over has another layout version.
     static std::unique_ptr<shared_air> attach(const std::string& name);
 
     ~shared_air();
@@ -59,11 +60,13 @@ public:
     const std::string& node_name(std::size_t i) const { return nodes_[i].name; }
     clock_kind clock() const noexcept { return clock_; }
     double speed() const noexcept { return speed_; }
-    // The clock of node i is so many parts in 10^12 fast. Set before open().
+    // The error of the sampling clock of node i, in parts of 10^12; positive: fast. Set it before
+    // open().
     std::int64_t clock_parts(std::size_t i) const { return nodes_[i].clock_parts; }
     void set_clock_parts(std::size_t i, std::int64_t parts) { nodes_[i].clock_parts = parts; }
 
-    // The medium that this one was attached to is there; true of a medium of this process.
+    // Whether the medium that this object is attached to still runs; true for a medium of this
+    // process.
     bool connected() const noexcept;
     bool cleaned() const noexcept { return name_ && name_->cleaned(); }
     // Processes that were refused because of their user.
@@ -98,7 +101,7 @@ private:
     descriptor file_, listener_, wake_;  // of a created one
     descriptor connection_;              // of an attached one
     std::atomic<std::uint64_t> refused_{0};
-    std::jthread door_;
+    std::jthread server_thread_;
 };
 
 }  // namespace wip::air

@@ -21,7 +21,7 @@ void post_event(node_block& node, event_kind kind, tick time) noexcept {
 std::optional<event> read_event(node_block& node, std::uint64_t& next) noexcept {
     auto& events = node.events;
     for (std::uint64_t written = events.written.load(std::memory_order_acquire);;) {
-        // The event number `written` may be on its way into the place of the oldest one.
+        // The writer may be replacing the oldest event by event number `written` at this moment.
         const std::uint64_t kept = events.size - 1;
         if (written - next > kept) next = written - kept;
         if (next == written) return {};
@@ -29,7 +29,7 @@ std::optional<event> read_event(node_block& node, std::uint64_t& next) noexcept 
         const event e{std::atomic_ref(place.time).load(std::memory_order_acquire),
                       std::atomic_ref(place.kind).load(std::memory_order_acquire)};
         written = events.written.load(std::memory_order_acquire);
-        if (written - next > kept) continue;  // it was overwritten meanwhile
+        if (written - next > kept) continue;  // the event was overwritten while it was read
         ++next;
         return e;
     }
@@ -91,8 +91,8 @@ void transmit_writer::close() noexcept {
 
 transmit_reader::extent transmit_reader::look(const local_burst& b) const noexcept {
     const std::uint64_t s = b.shared->state.load(std::memory_order_acquire);
-    // The samples of a burst are in the FIFO, so they end at most the length of the FIFO behind the
-    // samples that are freed.
+    // The samples of a burst are in the FIFO, so their end is at most the length of the FIFO after
+    // the freed samples.
     if ((s >> burst_flag_bits) - b.first > freed_ + transmit_fifo_size - b.first) {
         damaged_ = true;
         return {b.first, true, false, true};
@@ -106,7 +106,7 @@ bool transmit_reader::is_ready(std::uint64_t at) const noexcept {
     if (damaged_ || at == written) return false;
     if (written - taken_ > node_.bursts.size || at - taken_ >= written - taken_) {
         damaged_ = true;
-        return true;  // for the medium to see
+        return true;  // collect() then finds the damage
     }
     const burst& b = node_.bursts.at(at);
     const std::uint64_t state = b.state.load(std::memory_order_acquire);
@@ -132,11 +132,12 @@ transmit_reader::news transmit_reader::collect(tick now, tick asap_time) noexcep
         const tick opened_at = snapshot(shared.opened_at);
         local_burst b{&shared, timed ? bounded_time(given_time) : std::max(asap_time, earliest),
                       first, false};
-        const bool judged = node_.judges.load(std::memory_order_relaxed) != 0;
-        // A burst is too late for the medium nevertheless if the node was interrupted between
-        // judging and writing. The rest of it is on the air.
-        if (judged && timed && b.start < now) node_.lates.fetch_add(1, std::memory_order_relaxed);
-        const bool late = !judged && (b.start < opened_at || b.start < now);
+        const bool decided_by_node = node_.judges.load(std::memory_order_relaxed) != 0;
+        // The medium may find a burst late all the same, if the node was interrupted between its
+        // decision and the write. The part of it that is still to come is on the air.
+        if (decided_by_node && timed && b.start < now)
+            node_.lates.fetch_add(1, std::memory_order_relaxed);
+        const bool late = !decided_by_node && (b.start < opened_at || b.start < now);
         if (no_time || (timed && (late || b.start < earliest))) {
             shared.state.fetch_or(burst_refused | burst_late, std::memory_order_seq_cst);
             post_event(node_, event_kind::late, opened_at);
@@ -166,7 +167,7 @@ tick transmit_reader::known_until() const noexcept {
 }
 
 void transmit_reader::want(tick time) noexcept {
-    std::uint64_t position = 0;  // anything new
+    std::uint64_t position = 0;  // 0: any new burst or sample wakes the medium
     for (const local_burst& b : bursts_) {
         const extent e = look(b);
         if (e.late || e.closed) continue;
@@ -208,7 +209,7 @@ bool transmit_reader::starve(tick time) noexcept {
         if (s & (burst_closed | burst_refused)) continue;
         const tick end = end_time(b, look(b));
         if (damaged_ || end >= time) return false;
-        // The node may be publishing right now: then it was in time after all.
+        // If the node has published samples meanwhile, it was in time.
         if (!b.shared->state.compare_exchange_strong(s, s | burst_refused)) return false;
         post_event(node_, event_kind::underflow, end);
         node_.underflows.fetch_add(1, std::memory_order_relaxed);

@@ -4,9 +4,9 @@
 // Writer (node): open a burst, copy samples into room, publish them, close. Publishing fails when
 // the medium has refused the burst meanwhile (late or starved); the samples then are not on the
 // air.
-// Reader (medium): collects new bursts, gives those without a time one, refuses those that came
-// after their time, says up to which time everything is known (what lockstep waits for), copies any
-// stretch of time that is not yet freed, and frees.
+// Reader (medium): collects new bursts, sets the time of those that have none, refuses those that
+// came after their time, tells up to which time all samples are known (lockstep waits for that),
+// copies the samples of any stretch of time that is not freed yet, and frees them.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ public:
           position_(node.fifo_written.load(std::memory_order_acquire)) {}
 
     bool is_open() const noexcept { return current_ != nullptr; }
-    // Time after the last published sample, if the burst has a time of its own.
+    // The tick after the last published sample; valid only if the burst was opened with a time.
     tick end_time() const noexcept { return end_time_; }
     // false: the table of bursts is full. `hold`: the clock waits for this node also between its
     // bursts.
@@ -61,28 +61,29 @@ public:
         tick earliest = never;  // first time at which something known before has changed
         int opened = 0;
         int late = 0;
-        int malformed = 0;  // of those that are late: they have a time that no radio has
+        int malformed = 0;  // part of `late`: bursts with a time that no radio has
     };
-    // now: first time not yet released; asap_time: start of bursts without a time.
+    // `now`: first tick that is not released yet. `asap_time`: start of bursts without a time.
     news collect(tick now, tick asap_time) noexcept;
     bool has_news() const noexcept { return is_ready(collected()); }
-    // The node's counters say what cannot be: more bursts than its table holds, or samples that are
-    // not in its FIFO. Nothing of it can be believed until reset().
+    // The node's counters are impossible: more bursts than its table holds, or samples that are not
+    // in its FIFO. Nothing of the node is used until reset().
     bool is_damaged() const noexcept { return damaged_; }
-    // Everything before this time is known; `never` when no burst is open.
+    // All samples before this tick are known; `never` when no burst is open.
     tick known_until() const noexcept;
-    // Ask the node to wake the medium when the open burst reaches `time`.
+    // Asks the node to wake the medium when the open burst reaches `time`.
     void want(tick time) noexcept;
     bool ever_opened() const noexcept { return opened_ > 0; }
     bool active() const noexcept override { return !bursts_.empty(); }
     bool read(tick from, std::span<cf32> out) const noexcept override;
-    // Realtime: the open burst has nothing for `time`, which is due. true: it was cut off there.
+    // Realtime: cuts the open burst off at its end if it has no sample for `time`, which is due.
+    // Returns whether it did.
     bool starve(tick time) noexcept;
     // Burst ends up to `time` are acknowledged.
     void acknowledge(tick time) noexcept;
     // Samples before `time` are not read again.
     void free_before(tick time) noexcept;
-    // The node is gone.
+    // Forgets the node's bursts when it detaches.
     void reset() noexcept;
 
 private:
@@ -104,9 +105,9 @@ private:
     }
     void free_to(std::uint64_t position) noexcept;
     std::uint64_t collected() const noexcept { return taken_ + bursts_.size(); }
-    // Is there a burst number `at` to collect? One without a time begins with its first sample, so
-    // it is left alone until that is there: a node that is interrupted between the two does not
-    // starve.
+    // Whether burst number `at` can be collected. A burst without a time begins with its first
+    // sample, so it is not collected before that has been written: a node that is interrupted
+    // between opening and writing does not count as starved.
     bool is_ready(std::uint64_t at) const noexcept;
 
     node_block& node_;
@@ -116,13 +117,13 @@ private:
     std::uint64_t freed_ = 0;  // samples of the FIFO
     mutable bool damaged_ = false;
     std::uint64_t opened_ = 0;
-    tick busy_until_ = 0;  // end of the last burst that went out
+    tick busy_until_ = 0;  // tick after the last burst on the air
     bool hold_ = false;    // the clock waits for this node also between bursts
 };
 
-// Append to the node's events; the oldest is overwritten.
+// Appends to the node's events; the oldest one is overwritten.
 void post_event(node_block& node, event_kind kind, tick time) noexcept;
-// The event number `next`, which is then advanced past it, or nothing when there is no newer one.
+// Returns event number `next` and advances `next` past it; nullopt when there is no such event yet.
 // Events that have been overwritten are passed over, also those that are overwritten during the
 // call: an event is returned only as it was posted. Any number of readers, each with its own
 // `next`, beside one writer.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The channel at the fidelity of the scheduler: one SNR for every bin and slot. The SNR of a bin is
-// the mean of |H|^2 over its 120 resource elements (20 subcarriers, six OFDM symbols) times the
-// mean SNR, linear. A function of seed and slot: any slot may be asked for, in any order, and
-// consecutive slots are the cheap ones.
+// The channel at the bin level, the resolution at which the scheduler works: one SNR for every bin
+// and slot. The SNR of a bin is the mean of |H|^2 over its 120 resource elements (20 subcarriers,
+// six OFDM symbols) times the mean SNR, linear. It is a function of seed and slot: slots may be
+// read in any order, and consecutive ones cost the least time.
 #pragma once
 
 #include <span>
@@ -22,15 +22,15 @@ public:
 };
 
 // The base station's knowledge about slot s when it plans it: the prediction FOR slot s, made some
-// slots earlier. The implementation defines how many: a prediction of given quality (NMSE) has no
-// horizon of its own, a recorded one states it.
+// slots earlier. The implementation defines how many slots: a prediction of given quality (NMSE)
+// does not depend on it, a recorded prediction has that of the recording.
 class bin_prediction {
 public:
     virtual ~bin_prediction() = default;
     virtual void predicted_snr(slot s, std::span<float, nof_bins> linear) noexcept = 0;
 };
 
-// The prediction that is always right.
+// The prediction without error.
 class perfect_prediction final : public bin_prediction {
 public:
     explicit perfect_prediction(bin_channel& channel) : channel_(&channel) {}

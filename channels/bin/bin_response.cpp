@@ -10,7 +10,7 @@
 namespace wip::bin_model {
 namespace {
 
-constexpr double allowed_error = 1e-4;
+constexpr double allowed_error = 1e-4;  // rms, relative to the mean power (bin_response.h)
 
 std::complex<double> mean_phasor(std::span<const double> points, double hz_or_s) {
     std::complex<double> sum;
@@ -56,7 +56,7 @@ bin_response::bin_response(const sample_model::delay_profile& profile, double do
     for (int c = 0; c < subcarriers_per_bin; ++c) points.push_back(subcarrier_hz(c));
     frequencies_ = static_cast<int>(fitting(points, separations).nodes.size());
 
-    // Variation in time: pairs of waves of Doppler shifts f cos a, f cos b, all of one power.
+    // Variation in time: pairs of waves of equal power with Doppler shifts f cos a and f cos b.
     std::vector<double> times;
     for (int l = 0; l < symbols_per_slot; ++l) times.push_back(symbol_middle(l));
     separations.clear();
@@ -76,7 +76,8 @@ bin_response::bin_response(const sample_model::delay_profile& profile, double do
     re_.resize(size);
     im_.resize(size);
     weights_.resize(static_cast<std::size_t>(frequencies_) * row);
-    // Bin 12 has the hole of DC in its middle; all others are one bin in different places.
+    // In the middle of bin 12 the DC subcarrier is missing; all other bins have the same shape at
+    // another frequency.
     const auto points_of = [&](int bin) {
         for (int c = 0; c < subcarriers_per_bin; ++c)
             points[static_cast<std::size_t>(c)] = subcarrier_hz(bin * subcarriers_per_bin + c);

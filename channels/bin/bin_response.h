@@ -2,11 +2,12 @@
 // From the gains of the taps to the gains of the bins, one slot at a time.
 //
 // g_b = mean over the bin's 20 subcarriers n and the slot's six symbols l of |H(n, l)|^2,
-// H(n, l) = sum_p a_p(t_l) exp(-j 2 pi f_n tau_p). Written out that is 3000 responses of every tap.
-// As |H|^2 is a smooth function over a bin and over a slot, both means are taken by Gauss
-// quadrature on few nodes (discrete_gauss.h): as many as bring the error of g below 1e-4 of the
-// mean power, rms over the fading. jakes at 125 Hz needs 3 frequencies a bin and 2 times a slot:
-// 150 responses. tests/unit/channels/test_bin_channel.cpp compares with the sum written out.
+// H(n, l) = sum_p a_p(t_l) exp(-j 2 pi f_n tau_p). Computed directly that takes 120 responses of
+// every tap for each of 25 bins, 3000 in all. As |H|^2 is a smooth function over a bin and over a
+// slot, both means are taken by Gauss quadrature on few nodes (discrete_gauss.h): as many as bring
+// the error of g below 1e-4 of the mean power, rms over the fading. jakes at 125 Hz needs 3
+// frequencies a bin and 2 times a slot: 150 responses. tests/unit/channels/test_bin_channel.cpp
+// compares it with the direct sum.
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@ constexpr double subcarrier_hz(int n) {
     return (i < fft_size / 2 ? i : i - fft_size) * (static_cast<double>(sample_rate_hz) / fft_size);
 }
 
-// Middle of the part of OFDM symbol l that the FFT sees, from the start of the slot.
+// Sample in the middle of the FFT window of OFDM symbol l, from the start of the slot.
 constexpr int symbol_middle(int l) {
     return symbol_offset(l) + prefix_samples[static_cast<std::size_t>(l)] + fft_size / 2;
 }
@@ -50,11 +51,11 @@ public:
              std::span<float, nof_bins> power, std::span<cf32> gain = {}) const noexcept;
 
 private:
-    static constexpr int row = 32;  // bins as whole vectors
+    static constexpr int row = 32;  // the number of bins, rounded up to whole vectors
     std::size_t taps_;
     int frequencies_ = 1;
     std::vector<instant> instants_;
-    std::vector<float> weights_;  // of the frequencies
+    std::vector<float> weights_;  // [frequency][row]
     std::vector<float> re_, im_;  // [frequency][tap][row]
 };
 

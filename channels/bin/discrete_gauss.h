@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The mean over many equally weighted points by few: Gauss quadrature for a discrete measure. With
-// r nodes it is exact for polynomials up to degree 2r - 1, so that the mean of a function that is
-// smooth between the points (a channel over the 20 subcarriers of a bin, over the six symbols of a
-// slot) takes three or four evaluations instead of 20 or 6.
-// Orthogonal polynomials of the measure by Stieltjes' recurrence; their roots, which interlace from
-// one degree to the next, are the nodes; Christoffel's numbers are the weights.
+// The mean of a function over many equally weighted points from its values at few nodes: Gauss
+// quadrature for a discrete measure. With r nodes it is exact for polynomials up to degree 2r - 1,
+// so that the mean of a function that is smooth between the points (a channel over the 20
+// subcarriers of a bin, over the six symbols of a slot) takes three or four evaluations instead of
+// 20 or 6. Orthogonal polynomials of the measure by Stieltjes' recurrence; their roots, which
+// interlace from one degree to the next, are the nodes; Christoffel's numbers are the weights.
 #pragma once
 
 #include <span>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The bin-level channel of a definition: the fading and the large-scale gain that the sample level
 // has with the same seed and purpose, as the SNR of 25 bins (bin_response.h), times the mean SNR.
-// Slot s is the 5120 samples from first_sample(s) on, and symbol l is taken at the middle of the
-// part that the FFT sees. Shadowing and path loss are taken at the middle of the slot, blackouts
-// symbol by symbol.
+// Slot s is the 5120 samples from first_sample(s) on, and symbol l is taken at the middle of its
+// FFT window. Shadowing and path loss are taken at the middle of the slot, blackouts symbol by
+// symbol.
 #pragma once
 
 #include <utility>
@@ -16,20 +16,20 @@
 namespace wip::bin_model {
 
 struct fading_config {
-    sample_model::channel_config channel{};  // profiles::realise(definition, choice, seed)
-    double mean_snr_db = 16;                 // of the linear SNR; -60 to 80
+    sample_model::channel_config channel{};  // from profiles::realise()
+    double mean_snr_db = 16;                 // dB, mean of the linear SNR; -60 to 80
     std::uint64_t seed = 1;
     std::uint32_t purpose = 0;  // number of the user
 };
 
 sample_model::motion motion_of(const fading_config& config);
 
-// The part that the channel and its prediction share: the large-scale gain of a slot, linear. The
-// gains of the last slots are kept, since one of the two asks for them some slots later.
+// The large-scale gain of a slot, linear, which the channel and its prediction share. The gains of
+// the last slots are kept, since the channel reads a slot some slots after its prediction.
 class slot_gain {
 public:
     explicit slot_gain(const fading_config& config);  // throws std::invalid_argument
-    // Mean SNR included.
+    // The large-scale gain times the mean SNR, linear.
     float at(slot s) noexcept;
 
 private:
@@ -46,8 +46,8 @@ public:
     void snr(slot s, std::span<float, nof_bins> linear) noexcept override {
         snr_and_gain(s, linear, {});
     }
-    // The same with the mean complex gain of every bin, or of none (empty): |gain|^2 is the SNR but
-    // for what varies within the bin and slot.
+    // The same, and unless `gain` is empty the mean complex gain of every bin: |gain|^2 is the SNR,
+    // apart from the variation within the bin and slot.
     void snr_and_gain(slot s, std::span<float, nof_bins> linear, std::span<cf32> gain) noexcept;
 
     const sample_model::tap_curves& taps() const noexcept { return taps_; }

@@ -39,7 +39,7 @@ failed_symbol::failed_symbol(int bits_per_symbol, std::span<const std::complex<f
         }
     }
     first_.push_back(neighbours_.size());
-    nearest_squared_ = least / 4;
+    least_distance_squared_ = least / 4;
 }
 
 failure_tables::failure_tables(eight_points eight) {
@@ -61,7 +61,7 @@ double failed_symbol::frame_ok(double snr) const noexcept { return ok_from_rate(
 
 bool failed_symbol::frame_right(float snr, double uniform) const noexcept {
     // frame_ok rises with the SNR, so within an interval it lies between its ends. The margins are
-    // far more than the roundings of either side.
+    // far larger than the rounding errors of both computations.
     constexpr float per_neper = static_cast<float>(per_db * 10 / std::numbers::ln10);
     constexpr double margin = 1e-9;
     const float x = per_neper * sample_model::fast_log(snr) -
@@ -82,7 +82,7 @@ std::size_t failed_symbol::first_wrong(double snr, double uniform) const noexcep
     return static_cast<std::size_t>(std::clamp(i, 0.0, payload_symbols_per_bin - 1.0));
 }
 
-double failed_symbol::border_squared(std::uint8_t label, double turn) const noexcept {
+double failed_symbol::boundary_distance_squared(std::uint8_t label, double turn) const noexcept {
     const double angle = 2 * std::numbers::pi * turn;
     const double c = std::cos(angle), s = std::sin(angle);
     // R = min |d|^2 / (2 d.u); its inverse is compared, so that one division remains.

@@ -17,7 +17,7 @@ using namespace sample_model;
 
 constexpr double rate = static_cast<double>(sample_rate_hz);
 
-constexpr double nothing_db = -100;  // power of a tap that takes no part
+constexpr double absent_tap_db = -100;  // power of a tap that does not take part
 
 double direct_share(const profile_tap& t) {
     if (t.fading == tap_fading::rayleigh) return 0;
@@ -26,8 +26,8 @@ double direct_share(const profile_tap& t) {
     return k / (k + 1);
 }
 
-// The profile with one kind of part only, every tap in its place (taps take their random numbers by
-// place), and the power of that part.
+// The profile with only the direct or only the scattered parts of its taps, and their power. All
+// taps keep their index, since their random numbers depend on it.
 struct part {
     delay_profile profile;
     double power = 0;
@@ -41,12 +41,14 @@ part part_of(const delay_profile& whole, bool direct) {
         const double power = powers[i] * share;
         p.power += power;
         if (direct && t.fading == tap_fading::rice) {
-            // A Rice tap with no scattered part to speak of: it turns, a constant one does not.
+            // A Rice tap whose scattered part is negligible. A constant tap would not do: its phase
+            // does not turn with the motion.
             t.k_db = 60;
         } else if (!direct) {
             t.fading = tap_fading::rayleigh;
         }
-        t.power_db = power > 0 ? std::max(nothing_db, db::from_power(power).value) : nothing_db;
+        t.power_db =
+            power > 0 ? std::max(absent_tap_db, db::from_power(power).value) : absent_tap_db;
     }
     return p;
 }
@@ -87,8 +89,8 @@ moments moments_of(const delay_profile& profile, double doppler_hz) {
     return m;
 }
 
-// (2s - s^2) A + s B + b s^2 = nmse E g^2, the smaller root; b: square of the scattered power for a
-// plain prediction, otherwise 0.
+// Returns s, the smaller root of (2s - s^2) A + s B + b s^2 = nmse E g^2 (gain_prediction.h); b is
+// the square of the scattered power for a plain prediction, otherwise 0.
 double error_share(const fading_config& c, double nmse, prediction_mean mean) {
     const double largest = gain_prediction::largest_nmse(c);
     check_range("prediction NMSE", nmse, 0, 0.5);
@@ -113,14 +115,14 @@ double gain_prediction::largest_nmse(const fading_config& c) {
 }
 
 gain_prediction::gain_prediction(const fading_config& c, double nmse, slot_count horizon,
-                                 const fading_channel* beside, prediction_mean mean)
+                                 const fading_channel* channel, prediction_mean mean)
     : response_(c.channel.profile, motion_of(c).largest_doppler_hz()),
       taps_(c.channel.profile, motion_of(c), {rate, c.seed, c.purpose}),
-      gain_(beside != nullptr ? beside->gain() : std::make_shared<slot_gain>(c)),
+      gain_(channel != nullptr ? channel->gain() : std::make_shared<slot_gain>(c)),
       horizon_(nmse == 0 ? slot_count(0) : horizon) {
     check_range("horizon_slots", static_cast<double>(horizon.value), 0, 64);
     const double s = error_share(c, nmse, mean);
-    if (beside != nullptr) taps_.share_knots(beside->taps());
+    if (channel != nullptr) taps_.share_knots(channel->taps());
     if (s == 0) return;
     const part scattered = part_of(c.channel.profile, false),
                direct = part_of(c.channel.profile, true);

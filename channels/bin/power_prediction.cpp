@@ -74,7 +74,7 @@ power_prediction::estimate power_prediction::posterior(const histogram& h, doubl
             density += p;
             mean += p * a * a;
         }
-        // Without samples nearby (a hole of the distribution) the last value is kept.
+        // Where the distribution has no samples nearby, the last value is kept.
         const double f = density > 0              ? mean / density
                          : e.of_amplitude.empty() ? 0
                                                   : static_cast<double>(e.of_amplitude.back());
@@ -103,7 +103,7 @@ power_prediction::power_prediction(trace_channel& trace, double nmse, std::uint6
         throw std::invalid_argument("prediction NMSE is " + text_of(nmse) +
                                     "; valid for this trace: 0, or 0.0001.." +
                                     std::to_string(std::max(least_nmse, largest)));
-    double low = 1e-4, high = 100;  // sigma in sqrt(E g)
+    double low = 1e-4, high = 100;  // sigma in units of sqrt(E g)
     const double unit = std::sqrt(h.mean);
     for (int i = 0; i < 25; ++i) {
         const double middle = std::sqrt(low * high);

@@ -18,13 +18,13 @@ public:
     // The prediction for slot s, made at most 63 slots before it.
     void predicted(slot s, std::span<const float, nof_bins> linear) noexcept {
         row& r = ring_[static_cast<std::size_t>(s.value) % ring_.size()];
-        r.of = s;
+        r.predicted_slot = s;
         std::copy(linear.begin(), linear.end(), r.snr.begin());
     }
     // Takes the true value of slot s.
     void happened(slot s, std::span<const float, nof_bins> linear) noexcept {
         const row& r = ring_[static_cast<std::size_t>(s.value) % ring_.size()];
-        if (r.of != s) return;
+        if (r.predicted_slot != s) return;
         for (std::size_t b = 0; b < nof_bins; ++b) {
             const double g = linear[b], error = g - static_cast<double>(r.snr[b]);
             error_power_ += error * error;
@@ -35,7 +35,7 @@ public:
 
 private:
     struct row {
-        slot of{-1};
+        slot predicted_slot{-1};
         std::array<float, nof_bins> snr{};
     };
     std::array<row, 64> ring_{};

@@ -49,7 +49,7 @@ struct symbol_channel::state {
     void keep_bin(bin_index bin) noexcept;
     void damage(int k, std::vector<std::uint8_t>& payload) const noexcept;
     void transmit(std::uint64_t frame, int k, float snr, bool same_points) noexcept;
-    void make_it_fail(std::uint64_t frame, int k, float snr) noexcept;
+    void make_failed_frame(std::uint64_t frame, int k, float snr) noexcept;
     void remember(const phy::unit_key& key, float snr, bool combined) noexcept;
     frame_outcome carry_bin(std::uint64_t frame, const bin_grant& g, float snr,
                             std::vector<std::uint8_t>& payload, bool& combined) noexcept;
@@ -111,7 +111,7 @@ void symbol_channel::state::draw_labels(std::uint64_t frame, int k) noexcept {
     }
 }
 
-// Decides on re, im; true when all symbols are right.
+// Detects the labels from re, im; returns whether all symbols are right.
 bool symbol_channel::state::detect(int k) noexcept {
     sets[static_cast<std::size_t>(k - 1)].slice(re.data(), im.data(), detected.data(),
                                                 static_cast<int>(padded));
@@ -156,15 +156,15 @@ void symbol_channel::state::transmit(std::uint64_t frame, int k, float snr,
     }
 }
 
-// Turns symbols as they come into symbols as they come in a frame that fails.
-void symbol_channel::state::make_it_fail(std::uint64_t frame, int k, float snr) noexcept {
+// Replaces the received symbols in re, im by symbols drawn given that the frame fails.
+void symbol_channel::state::make_failed_frame(std::uint64_t frame, int k, float snr) noexcept {
     const auto& f = config.failures->of(k);
     const auto points = sets[static_cast<std::size_t>(k - 1)].points();
     const auto mask = static_cast<std::uint8_t>((1U << k) - 1);
     std::uint64_t counter = frame << 16;  // 65535 draws: a redrawn symbol takes a few
     const auto draw = [&] { return sample_model::uniform(++counter, outcome_key); };
     const float sigma = 1 / std::sqrt(snr);
-    const auto place = [&](std::size_t i, std::uint8_t label, float radius, double turn) {
+    const auto set_symbol = [&](std::size_t i, std::uint8_t label, float radius, double turn) {
         sent[i] = label;
         const auto angle = static_cast<float>(2 * std::numbers::pi * turn);
         re[i] = points[label].real() + radius * std::cos(angle);
@@ -178,21 +178,22 @@ void symbol_channel::state::make_it_fail(std::uint64_t frame, int k, float snr) 
     for (std::size_t i = 0; i < first; ++i) {
         while (detected[i] != sent[i]) {
             const double u = draw(), r = draw(), turn = draw();
-            place(i, label(u), sigma * static_cast<float>(std::sqrt(-std::log(r))), turn);
+            set_symbol(i, label(u), sigma * static_cast<float>(std::sqrt(-std::log(r))), turn);
             sets[static_cast<std::size_t>(k - 1)].slice(&re[i], &im[i], &detected[i], 1);
         }
     }
     for (;;) {
         const double u = draw(), turn = draw(), chance = draw();
-        const double border = f.border_squared(label(u), turn);
-        if (chance >= std::exp(-(border - f.nearest_squared()) * snr)) continue;
-        place(first, label(u), static_cast<float>(std::sqrt(border - std::log(draw()) / snr)),
-              turn);
+        const double border = f.boundary_distance_squared(label(u), turn);
+        if (chance >= std::exp(-(border - f.least_distance_squared()) * snr)) continue;
+        set_symbol(first, label(u), static_cast<float>(std::sqrt(border - std::log(draw()) / snr)),
+                   turn);
         return;
     }
 }
 
-// Keeps what is needed to combine the next copy with this one; `combined`: it is there already.
+// Keeps what is needed to combine the next copy with this one. `combined`: re, im are already a
+// combination with the stored copies.
 void symbol_channel::state::remember(const phy::unit_key& key, float snr, bool combined) noexcept {
     if (!config.combining) return;
     copy& first = store.place_of(key);
@@ -217,7 +218,7 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
         config.failures->of(k).frame_right(snr, sample_model::uniform(frame << 16, outcome_key)))
         return frame_outcome::good;
     transmit(frame, k, snr, earlier != nullptr);
-    if (fails) make_it_fail(frame, k, snr);
+    if (fails) make_failed_frame(frame, k, snr);
     if (earlier != nullptr) {
         earlier->weight += snr;
         const float inverse = 1 / earlier->weight;

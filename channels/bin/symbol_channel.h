@@ -6,15 +6,15 @@
 //   y_i = x_i + n_i,  n_i circular complex Gaussian of variance 1/g
 //
 // Symbol i is right when y_i lies in the decision region of x_i (nearest point). All 108 right: the
-// frame is good. Else its sum S = sum_copies g y and G = sum_copies g are kept under the unit's key
-// (SN, offset, modulation), and a retransmission of the same unit is detected from S / G, the mean
-// of all copies weighted by their SNR, which is white again with SNR G.
+// frame is good. Otherwise the sums over its copies S = sum g y and G = sum g are kept under the
+// unit's key (SN, offset, modulation), and a retransmission of the same unit is detected from S /
+// G, the mean of all copies weighted by their SNR, which is white again with SNR G.
 //
-// Which point is sent does not depend on the payload: x_i is drawn uniformly, as a scrambler makes
-// it (without one, a file of zeros would always send one corner point, the best protected one). A
-// retransmission sends the points of the stored copy. Detected label XOR sent label are the bits in
-// error, and they are flipped in the payload of a bad frame, so that `deliver_corrupt` gets the
-// errors of the real labelling.
+// The point that is sent does not depend on the payload: x_i is drawn uniformly, as after a
+// scrambler (without one, a file of zeros would always send one corner point, the best protected
+// one). A retransmission sends the points of the stored copy. Detected label XOR sent label are the
+// bits in error, and they are flipped in the payload of a bad frame, so that `deliver_corrupt` gets
+// the errors of the real labelling.
 //
 // Two methods, one distribution. `symbols` does all of this for every frame. `computed` draws first
 // whether the frame is good, with the exact probability (1 - SER(g))^108 (link/symbol_error.h), and
@@ -25,9 +25,9 @@
 //   first wrong symbol i     P(i) = q^i s / (1 - q^108)
 //   symbols before i         point and noise drawn until the point is right
 //   symbol i                 point p and direction t with density exp(-R_p(t)^2 g), R_p(t) the
-//                            distance to the border of p's region, then |n|^2 = R^2 + Exp(1)/g:
-//                            what white noise is beyond the border
-//   symbols behind i         as they come
+//                            distance to the boundary of p's region, then |n|^2 = R^2 + Exp(1)/g:
+//                            the distribution of white noise beyond the boundary
+//   symbols after i          point and noise drawn without a condition
 //
 // Labels and noise are functions of (seed, slot, bin): a rerun is bit-identical.
 #pragma once
@@ -47,7 +47,7 @@ namespace wip::bin_model {
 class failure_tables;  // bin/failed_symbol.h
 
 enum class error_method : std::uint8_t {
-    symbols,   // as above
+    symbols,   // every symbol is simulated
     computed,  // the same distribution, cheaper
     none,      // every frame arrives
 };
@@ -62,10 +62,10 @@ struct symbol_channel_config {
     std::shared_ptr<const failure_tables> failures;
 };
 
-// The values on which the decisions of one slot were made, in units of the root of the mean symbol
-// energy.
+// The symbols of one slot as the detector had them (combined copies included), in units of the root
+// of the mean symbol energy.
 struct slot_symbols {
-    std::uint32_t made = 0;  // bit b: of_bin[b] is of this slot
+    std::uint32_t made = 0;  // bit b is set: of_bin[b] belongs to this slot
     std::array<std::array<std::complex<float>, payload_symbols_per_bin>, nof_bins> of_bin{};
 };
 
@@ -77,8 +77,8 @@ public:
     symbol_channel& operator=(symbol_channel&&) noexcept;
 
     // Copies the payloads of `plan` into `report` with what the air did to them, and fills in slot,
-    // grant, outcome and combined; the grant always arrives. `snr`: linear, of each bin. The SNRs
-    // in the report are the caller's business.
+    // grant, outcome and combined; the grant always arrives. `snr`: linear, of each bin. The caller
+    // fills in the SNRs of the report.
     void carry(const slot_plan& plan, std::span<const float, nof_bins> snr, slot_report& report);
 
     void set_combining(bool on);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The bin-level channel of a trace in memory: row t of the trace is slot t. Asked beyond its end it
-// begins again (the seam is a jump like any other); who does not want that looks at nof_slots().
-// A trace may hold its own predictions; row t is then the prediction for slot t.
+// The bin-level channel of a trace in memory: row t of the trace is slot t. After its last row it
+// begins again, with a jump of the SNR; a caller who does not want that checks nof_slots(). A trace
+// may hold its own predictions; row t is then the prediction for slot t.
 #pragma once
 
 #include <vector>
@@ -26,7 +26,7 @@ public:
     std::span<const trace_row> linear() const noexcept { return snr_; }
 
     void snr(slot s, std::span<float, nof_bins> linear) noexcept override;
-    // The truth if the trace has no predictions.
+    // The SNR itself if the trace has no predictions.
     void predicted_snr(slot s, std::span<float, nof_bins> linear) noexcept;
 
 private:

@@ -26,7 +26,7 @@ snr_source steady(const channel_config& c, db mean) {
 snr_source fading(const channel_config& c, db mean, std::uint64_t seed, int user) {
     profiles::channel_choice choice;
     const auto definition = profiles::load_definition(c.model);
-    // A definition has a track for each user, or a single one that all users have.
+    // A definition has a track for each user, or a single one that all users share.
     if (definition.users.size() != 1) choice.user = static_cast<std::size_t>(user);
     choice.speed_kmh = c.speed_kmh;
     choice.shadowing = c.shadowing;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The channel of an emulated cell as it is asked for by name: `static` and `awgn` (each bin its own
-// SNR, no fading) or a channel definition (profiles/), with predictions of a given quality. A
+// The channel of an emulated cell, chosen by name: `static` and `awgn` (each bin has an SNR of its
+// own, no fading) or a channel definition (profiles/), with predictions of a given quality. A
 // recorded trace is the emulator's own (host/emulator).
 #pragma once
 
@@ -18,13 +18,14 @@ struct channel_config {
     std::string model = "static";  // a definition, or a trace file
     double snr_db = 16;
     std::vector<float> users_db;      // mean SNR of user 0, 1, ...; users not named have snr_db
-    std::optional<double> speed_kmh;  // nothing: the definition's own
+    std::optional<double> speed_kmh;  // nullopt: that of the definition
     profiles::channel_choice::use shadowing = profiles::channel_choice::use::as_defined;
-    std::optional<double> shadowing_db;  // standard deviation; nothing: the definition's own
+    std::optional<double> shadowing_db;  // standard deviation; nullopt: that of the definition
     bin_model::prediction_mean prediction_mean = bin_model::prediction_mean::unbiased;
-    std::optional<double> prediction_nmse = 0.1;  // nothing: the predictions that the trace holds
-    std::vector<float> bins_db;                   // model `static`: each bin its own SNR
-    double blackout_ms = 0;  // from now; 0: none, infinity: until it is switched off
+    std::optional<double> prediction_nmse =
+        0.1;                     // nullopt: the predictions that the trace contains
+    std::vector<float> bins_db;  // model `static`: SNR of each bin
+    double blackout_ms = 0;  // its length from now on; 0: none, infinity: until it is switched off
 };
 
 // One for each user of the cell. Throws std::invalid_argument.

@@ -13,7 +13,7 @@ namespace wip::cell_model {
 namespace {
 
 constexpr float blackout_gain = 1e-10F;
-// Running mean of the SNR: a second.
+// Weight of a new slot in the running mean of the SNR: a time constant of one second.
 constexpr double forget = 1.0 / slots_per_second;
 
 db snr_of(float linear) { return db(10 * std::log10(std::max(linear, 1e-10F))); }
@@ -132,15 +132,16 @@ bool emulated_cell::direction::idle() const {
 }
 
 bool emulated_cell::into_queue(int user, std::span<const std::uint8_t> packet) {
-    // A packet that comes between two slots counts as coming at the start of the next one.
+    // A packet that arrives between two slots is journalled as arriving at the start of the next
+    // one.
     terminals_[static_cast<std::size_t>(user)].journal.set_now(
         started_ ? slot_start(now_ + slot_count(1)) : slot_start(now_));
     return scheduler_.on_sdu(user, packet, slot_start(started_ ? now_ + slot_count(1) : now_));
 }
 
 void emulated_cell::run_slot(slot k) {
-    // The packet reports of the slot before: only now is it known which of its packets the
-    // interface took.
+    // The packet reports of the previous slot: only now is it known which of its packets the
+    // interface has taken.
     if (record_)
         for (auto& t : terminals_) take_reports(t);
     const std::int64_t t = slot_start(k);

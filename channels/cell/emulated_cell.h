@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The cell of the emulator, without clock, thread or interface: base station, N terminals, the air
-// between them at one SNR for each bin, the emulated uplinks, and the wired network on the far side
-// of the base station, which all terminals share.
+// between them with one SNR for each bin, the emulated uplinks, and the wired network on the far
+// side of the base station, which all terminals share.
 //
 //   server --> wired --> cell_scheduler --> symbol_channel --> terminal MAC --> terminal u
 //   server <-- wired <-- emulated uplink <------------------------------------- terminal u
@@ -12,12 +12,13 @@
 // meanwhile:
 //
 //   slot k planned and carried at slot_start(k), from what was there by then
-//   packets complete in slot k leave for the terminal at slot_start(k + 1), the end of the slot
+//   packets that are complete in slot k leave for the terminal at slot_start(k + 1), its end
 //   feedback of slot k is used in plan(k + retransmission delay), as everywhere
-//   an uplink packet leaves the line at the start of a slot, then the wired part takes it; what the
-//   terminal gives between two slots of the cell counts as given in the first of them
-// A caller who wants to act before or after each slot watches, or calls the halves of advance(),
-// run_slot(k) for each k in order and release(now).
+//   an uplink packet leaves the line at the start of a slot and enters the wired network then; a
+//   packet that the terminal offers between two slots of the cell counts as offered in the first of
+//   them
+// A caller who wants to act before or after each slot sets functions with watch(), or calls the two
+// parts of advance() itself: run_slot(k) for each k in order, and release(now).
 #pragma once
 
 #include <algorithm>
@@ -60,9 +61,9 @@ struct emulation_config {
 struct base_end_status {
     slot now;
     const base_statistics& link;
-    packets_bytes uplink_in;      // given to the wired network
-    packets_bytes uplink_queued;  // left the line, not yet taken by it
-    packets_bytes feedback;       // reports that the uplink has carried
+    packets_bytes uplink_in;      // taken by the wired network
+    packets_bytes uplink_queued;  // left the uplink's line, not yet taken by the wired network
+    packets_bytes feedback;       // slot reports that the uplink has carried
 };
 
 struct terminal_end_status {
@@ -86,7 +87,7 @@ public:
     packet_link& downlink() { return downlink_; }
     packet_link& uplink() { return uplink_; }
     // Hands the packets of both directions to write(side, user, packet, due_ns) from now on. It
-    // returns nothing, or the errno with which an interface refused the packet.
+    // returns void, or the errno with which an interface refused the packet (0: taken).
     template <class Write>
     void deliver_to(Write write) {
         const auto to = [&write](side s) {
@@ -102,8 +103,8 @@ public:
         downlink_.deliver_to(to(side::terminal));
         uplink_.deliver_to(to(side::server));
     }
-    // Puts a packet straight into the user's queue, past the wired network; false when the queue is
-    // full.
+    // Puts a packet straight into the user's queue, without the wired network; false when the queue
+    // is full.
     bool into_queue(int user, std::span<const std::uint8_t> packet);
 
     // Carries out everything that is due up to and including now_ns.
@@ -118,13 +119,13 @@ public:
     void watch(slot_watch w) { watch_ = std::move(w); }
 
     void run_slot(slot k);
-    // Hands over what is due by then, each side in order.
+    // Delivers the packets that are due at now_ns or before, in order on each side.
     void release(std::int64_t now_ns);
     // Time at which the next packet leaves; packet_link::never when there is none.
     std::int64_t next_due() const;
 
-    // A record of every packet that comes to the base station from now on, when it has left; an
-    // empty function: no more. Packets that the wired network loses never come there.
+    // Reports every packet that arrives at the base station from now on, when it has left it; an
+    // empty function ends the reports. Packets that the wired network loses do not arrive there.
     using record_fn = std::function<void(int user, const packet_record&)>;
     void follow_packets(record_fn sink);
     // The sums of all users' journals.
@@ -133,26 +134,27 @@ public:
         return terminals_[static_cast<std::size_t>(user)].journal;
     }
 
-    // Rules of the user's own, from the next slot on (cell_scheduler::use).
+    // Sets a scheduler and a link adaptation supplied by the caller, from the next slot on
+    // (cell_scheduler::use).
     void use(scheduler_port* own_scheduler, adaptation_port* own_adaptation) {
         scheduler_.use(own_scheduler, own_adaptation);
     }
-    // Changes the configuration from the next slot on, of the cell everything but the users and the
-    // profile.
+    // Change the configuration from the next slot on; the number of users and the link profile
+    // stay.
     void reconfigure(const cell_config& cell);
     void reconfigure(const uplink_config& uplink);
     void reconfigure(bin_model::error_method errors);
     void reconfigure(const packet_model::wired_config& to_base,
                      const packet_model::wired_config& from_base);
-    // Makes the tables for the errors before a cell in real time starts, so that a later change
-    // takes no time.
+    // Makes the failure tables before a cell in real time starts, so that a later change of the
+    // method takes no time.
     void prepare_errors();
     // Replaces the channels, one for each user.
     void replace(std::vector<snr_source> sources);
-    // Lowers the SNR by 100 dB in the slots [from, until). Predictions made meanwhile contain it,
-    // earlier ones do not.
-    void black_out(slot from, slot until) { dark_from_ = from, dark_until_ = until; }
-    bool dark(slot k) const { return k >= dark_from_ && k < dark_until_; }
+    // Lowers the SNR by 100 dB in the slots [from, until). Predictions made in these slots contain
+    // it, earlier ones do not.
+    void black_out(slot from, slot until) { blackout_from_ = from, blackout_until_ = until; }
+    bool dark(slot k) const { return k >= blackout_from_ && k < blackout_until_; }
 
     // Whether nothing is queued anywhere.
     bool idle() const;
@@ -165,7 +167,7 @@ public:
     // The state of the last slot, for observers.
     int loop_slots() const { return config_.cell.link.retransmission_delay_slots; }
     const slot_plan& plan(int user) const { return plans_[static_cast<std::size_t>(user)]; }
-    const slot_report& report(int user);  // with the SNRs in dB, for which nobody else asks
+    const slot_report& report(int user);  // with the SNRs in dB, which are computed only here
     const std::array<float, nof_bins>& true_snr(int user) const { return end(user).snr; }  // linear
     const base_station_mac& base(int user) const { return scheduler_.user(user); }
     // Keeps the symbols of the slots from now on, or stops it.
@@ -198,7 +200,7 @@ private:
         uplink_link uplink;
         packet_journal journal;
         delivery_log reports{4096};
-        packets_bytes staged;
+        packets_bytes staged;  // complete, waiting for their due time
         slot_report report;
         std::array<float, nof_bins> snr{};
         double mean_snr = 0;
@@ -210,7 +212,8 @@ private:
 
     emulation_config config_;
     cell_scheduler scheduler_;
-    std::shared_ptr<const bin_model::failure_tables> failures_;  // of all terminals, once needed
+    // Shared by all terminals; null until needed.
+    std::shared_ptr<const bin_model::failure_tables> failures_;
     std::deque<terminal_end> terminals_;
     packet_model::wired_link to_base_, from_base_;
     direction downlink_{*this, side::terminal}, uplink_{*this, side::server};
@@ -218,7 +221,7 @@ private:
     slot now_;
     bool started_ = false;
     record_fn record_;  // empty: packets are not followed
-    slot dark_from_, dark_until_;
+    slot blackout_from_, blackout_until_;
     struct leaving_packet {
         std::int64_t due_ns = 0;
         int tag = 0;               // the user

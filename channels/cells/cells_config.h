@@ -9,13 +9,13 @@
 
 namespace wip::cells {
 
-// The transmissions whose SIR is computed: those of the users, which the base stations receive, or
-// those of the base stations.
+// The direction whose SIR is computed: from the users to the base stations, or from the base
+// stations to the users.
 enum class direction : std::uint8_t { uplink, downlink };
 
 struct cells_config {
     int cells = setting::cells_count.initial;
-    bool wrap = false;  // what leaves the layout at one side is near the other side
+    bool wrap = false;  // the layout repeats itself beyond its edges
     double side_m = setting::cells_side_m.initial;
     int users = 1;
     int carriers = setting::cells_carriers.initial;  // user n has carrier n mod carriers
@@ -32,11 +32,12 @@ struct cells_config {
     int oscillators = setting::cells_oscillators.initial;
     double noise_dbw = setting::cells_noise_dbw.initial;
 
-    double power_dbw = setting::cells_power_dbw.initial;  // the highest
+    double power_dbw = setting::cells_power_dbw.initial;  // highest transmit power
     double power_range_db = setting::cells_power_range_db.initial;
     double step_db = setting::cells_step_db.initial;
     int loop_slots = setting::cells_loop_slots.initial;
-    // Power goes up below the first one and down above the second one.
+    // Power goes up while the SIR is below target_low_db, and down while it is above
+    // target_high_db.
     double target_low_db = setting::cells_target_low_db.initial;
     double target_high_db = setting::cells_target_high_db.initial;
 

@@ -12,8 +12,8 @@
 namespace wip::cells {
 namespace {
 
-constexpr double turn_of = 2 * std::numbers::pi;
-// After so many calls the phases are computed anew, before rounding adds up.
+constexpr double two_pi = 2 * std::numbers::pi;
+// calls after which the phases are computed from the time again, before rounding errors add up
 constexpr std::int64_t exact_every = 256;
 
 std::size_t index(int n) { return static_cast<std::size_t>(n); }
@@ -42,11 +42,11 @@ jakes_fading::jakes_fading(int users, int receivers, int rays, int oscillators, 
                     std::numbers::pi / 2 * (n + (quadrature == 0 ? u : 1 - u)) / oscillators;
                 p.hz.push_back(doppler_hz * std::cos(angle));
                 for (int m = 0; m < slots; ++m) {
-                    const double turned = turn_of * p.hz.back() * slot_s * m;
+                    const double turned = two_pi * p.hz.back() * slot_s * m;
                     p.cosine.push_back(static_cast<float>(std::cos(turned)));
                     p.sine.push_back(static_cast<float>(std::sin(turned)));
                 }
-                const double all = turn_of * p.hz.back() * slot_s * slots;
+                const double all = two_pi * p.hz.back() * slot_s * slots;
                 p.turn_cosine.push_back(static_cast<float>(std::cos(all)));
                 p.turn_sine.push_back(static_cast<float>(std::sin(all)));
                 // A user's numbers do not depend on how many users there are.
@@ -56,28 +56,28 @@ jakes_fading::jakes_fading(int users, int receivers, int rays, int oscillators, 
                             static_cast<std::uint64_t>((g * 2 + quadrature) * oscillators + n),
                         key));
             }
-            p.now_cosine.resize(p.phase.size());
-            p.now_sine.resize(p.phase.size());
+            p.start_cosine.resize(p.phase.size());
+            p.start_sine.resize(p.phase.size());
         }
 }
 
-void jakes_fading::set_exactly(quadrature_part& p) const {
+void jakes_fading::compute_phases(quadrature_part& p) const {
     const double t = static_cast<double>(calls_) * slots_ * slot_s_;
     for (int n = 0; n < oscillators_; ++n)
         for (int k = 0; k < width_; ++k) {
             const std::size_t i = index(n) * index(width_) + index(k);
             const double turns = p.hz[index(n)] * t + p.phase[i];
-            const double angle = turn_of * (turns - std::floor(turns));
-            p.now_cosine[i] = static_cast<float>(std::cos(angle));
-            p.now_sine[i] = static_cast<float>(std::sin(angle));
+            const double angle = two_pi * (turns - std::floor(turns));
+            p.start_cosine[i] = static_cast<float>(std::cos(angle));
+            p.start_sine[i] = static_cast<float>(std::sin(angle));
         }
 }
 
-void jakes_fading::turn(quadrature_part& p) const {
+void jakes_fading::rotate_phases(quadrature_part& p) const {
     for (int n = 0; n < oscillators_; ++n) {
         const float c = p.turn_cosine[index(n)], s = p.turn_sine[index(n)];
-        float* const re = p.now_cosine.data() + index(n) * index(width_);
-        float* const im = p.now_sine.data() + index(n) * index(width_);
+        float* const re = p.start_cosine.data() + index(n) * index(width_);
+        float* const im = p.start_sine.data() + index(n) * index(width_);
         for (int k = 0; k < width_; ++k) {
             const float old = re[k];
             re[k] = old * c - im[k] * s;
@@ -94,8 +94,8 @@ void jakes_fading::add_power(const quadrature_part& p, float* power) const {
             for (int n = 0; n < oscillators_; ++n) {
                 lanes c, s;
                 const std::size_t at = index(n) * index(width_) + index(k);
-                std::memcpy(&c, p.now_cosine.data() + at, sizeof c);
-                std::memcpy(&s, p.now_sine.data() + at, sizeof s);
+                std::memcpy(&c, p.start_cosine.data() + at, sizeof c);
+                std::memcpy(&s, p.start_sine.data() + at, sizeof s);
                 const std::size_t of_slot = index(n) * index(slots_) + index(m);
                 sum += c * p.cosine[of_slot] - s * p.sine[of_slot];
             }
@@ -113,9 +113,9 @@ void jakes_fading::advance() {
         for (int g = r * rays_ * 2; g < (r + 1) * rays_ * 2; ++g) {
             quadrature_part& p = parts_[index(g)];
             if (calls_ % exact_every == 0)
-                set_exactly(p);
+                compute_phases(p);
             else
-                turn(p);
+                rotate_phases(p);
             add_power(p, power_.data() + index(r) * index(slots_) * index(width_));
         }
     ++calls_;
@@ -136,8 +136,8 @@ void jakes_fading::ray(int receiver, int ray, int user, std::span<float> in_phas
             for (int n = 0; n < oscillators_; ++n) {
                 const std::size_t at = index(n) * index(width_) + index(user);
                 const std::size_t of_slot = index(n) * index(slots_) + index(m);
-                sum += static_cast<double>(p.now_cosine[at] * p.cosine[of_slot] -
-                                           p.now_sine[at] * p.sine[of_slot]);
+                sum += static_cast<double>(p.start_cosine[at] * p.cosine[of_slot] -
+                                           p.start_sine[at] * p.sine[of_slot]);
             }
             (which == 0 ? in_phase : quadrature)[index(m)] = static_cast<float>(scale * sum);
         }

@@ -5,8 +5,8 @@
 //   Q                                   the same with 1 - u for u, and phases p_n of its own
 // The angles of I and Q, mirrored into all quadrants, are 4N directions at equal distances: so the
 // mean autocorrelation of I and Q is J0(2 pi f tau) to machine precision while 2 pi f tau < 2N.
-// Each ray of each receiver has another u, so that the frequencies of no two rays of a user are
-// alike. Phases are random for each user, ray and receiver.
+// Each ray of each receiver has another u, so that no two rays of a user have the same frequencies.
+// Phases are random for each user, ray and receiver.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace wip::cells {
 
 class jakes_fading {
 public:
-    // Paths of every user to each receiver. `slots` are computed at once.
+    // Paths of every user to each receiver. advance() computes `slots` slots of `slot_s` seconds at
+    // once.
     jakes_fading(int users, int receivers, int rays, int oscillators, double doppler_hz,
                  double slot_s, int slots, std::uint64_t seed);
 
@@ -31,14 +32,17 @@ public:
 
 private:
     struct quadrature_part {
-        std::vector<double> hz;           // of an oscillator
-        std::vector<float> cosine, sine;  // [oscillator][slot] of the turn since the first slot
-        std::vector<float> turn_cosine, turn_sine;  // [oscillator] of all slots of a call
-        std::vector<double> phase;                  // [oscillator][user], in turns
-        std::vector<float> now_cosine, now_sine;    // [oscillator][user] in the first slot
+        std::vector<double> hz;  // [oscillator], Doppler frequency
+        std::vector<float> cosine,
+            sine;  // [oscillator][slot], of the phase since the first slot of the call
+        std::vector<float> turn_cosine,
+            turn_sine;              // [oscillator], of the phase over all slots of a call
+        std::vector<double> phase;  // [oscillator][user], in turns
+        std::vector<float> start_cosine,
+            start_sine;  // [oscillator][user], of the phase in the first slot of the call
     };
-    void set_exactly(quadrature_part& p) const;
-    void turn(quadrature_part& p) const;
+    void compute_phases(quadrature_part& p) const;
+    void rotate_phases(quadrature_part& p) const;
     void add_power(const quadrature_part& p, float* power) const;
 
     int users_, width_, receivers_, rays_, oscillators_, slots_;

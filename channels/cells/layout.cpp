@@ -13,8 +13,8 @@ struct axial {
 };
 constexpr std::array<axial, 6> directions{{{1, 0}, {0, 1}, {-1, 1}, {-1, 0}, {0, -1}, {1, -1}}};
 
-// Neighbours are sqrt(3) sides apart.
-point place_of(axial a, double side_m) {
+// Position of the cell's site. The sites of neighbouring cells are sqrt(3) sides apart.
+point position_of(axial a, double side_m) {
     return {side_m * std::numbers::sqrt3 * (a.q + a.r / 2.0), side_m * 1.5 * a.r};
 }
 
@@ -37,17 +37,18 @@ layout::layout(int cells, double side_m, bool wrap) : side_m_(side_m) {
         axial at{ring * directions[4].q, ring * directions[4].r};
         for (const axial d : directions)
             for (int step = 0; step < ring; ++step) {
-                if (size() < cells) sites_.push_back(place_of(at, side_m));
+                if (size() < cells) sites_.push_back(position_of(at, side_m));
                 at = {at.q + d.q, at.r + d.r};
             }
     }
     copies_.push_back({});
     if (!wrap) return;
-    // The lattice whose cells are rings around a site: (2R + 1, -R), turned by 60 degrees.
+    // A layout of R rings repeats itself at the lattice of (2R + 1, -R) and its rotations by 60
+    // degrees.
     const int rings = rings_of(cells);
     axial shift{2 * rings + 1, -rings};
     for (int n = 0; n < 6; ++n) {
-        copies_.push_back(place_of(shift, side_m));
+        copies_.push_back(position_of(shift, side_m));
         shift = {-shift.r, shift.q + shift.r};
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Hexagonal cells of one size, site by site on a spiral around the first one: 7, 19 and 37 cells
-// are whole rings. With wrap-around copies of these lie around the layout, without a gap, and the
+// are whole rings. With wrap-around, copies of the layout surround it without a gap, and the
 // nearest copy of a site counts.
 #pragma once
 
@@ -28,9 +28,10 @@ public:
     const point& site(int cell) const { return sites_[static_cast<std::size_t>(cell)]; }
     // Uniform in the hexagon of the cell.
     point place_in(int cell, splitmix64& random) const;
-    // Inside of any cell.
+    // Whether the point lies in any cell.
     bool covers(const point& p) const;
-    // With wrap-around the same place inside of the layout, if p has just left it.
+    // With wrap-around, returns the corresponding point inside of the layout for a point just
+    // outside of it.
     point wrapped(const point& p) const;
     double distance_m(const point& p, int cell) const;
     // Whether a layout of so many cells can wrap around.
@@ -41,7 +42,7 @@ private:
 
     double side_m_;
     std::vector<point> sites_;
-    std::vector<point> copies_;  // shifts; the first one is none
+    std::vector<point> copies_;  // shifts of the copies; the first one is zero
 };
 
 }  // namespace wip::cells

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Fast closed-loop power control of many transmitters: in each slot the power of each goes one step
-// up, one step down or stays, by the SIR that was measured `delay` slots before. Powers are on a
-// grid of steps below the highest one, and end at both ends of the range.
+// up, one step down or stays, by the SIR that was measured `delay` slots before. A power is the
+// highest one less a whole number of steps, and stays at an end of the range when it reaches it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ public:
 
     // The powers of the next slot, W. To be called once a slot, before measured().
     std::span<const float> next_slot();
-    // The SIR of each in this slot, linear.
+    // Takes the SIR of each transmitter in this slot, linear.
     void measured(std::span<const float> sir);
     double power_dbw(int user) const {
         return highest_dbw_ - step_db_ * levels_[static_cast<std::size_t>(user)];
@@ -27,11 +27,12 @@ public:
 private:
     double highest_dbw_, step_db_;
     float low_, high_;
-    int lowest_;                                       // level
-    std::size_t at_ = 0;                               // in decisions_: the oldest one
-    std::vector<float> watts_;                         // of a level
-    std::vector<std::int32_t> levels_;                 // steps below the highest power
-    std::vector<std::vector<std::int8_t>> decisions_;  // of the last slots, steps down
+    int lowest_;                        // level of the lowest power
+    std::size_t at_ = 0;                // index of the oldest entry of decisions_
+    std::vector<float> watts_;          // [level], W
+    std::vector<std::int32_t> levels_;  // steps below the highest power
+    // [slot][user], of the last slots: change of the level.
+    std::vector<std::vector<std::int8_t>> decisions_;
     std::vector<float> powers_;
 };
 

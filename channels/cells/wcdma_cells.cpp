@@ -12,9 +12,9 @@
 namespace wip::cells {
 namespace {
 
-constexpr std::int64_t settling_blocks = 40;  // 300 dB in steps of 0.5 dB
+constexpr std::int64_t settling_blocks = 40;  // 600 slots: 300 dB in steps of 0.5 dB
 constexpr std::int64_t blocks_per_move = 10;
-constexpr double nearest_m = 10;
+constexpr double nearest_m = 10;  // the least distance in the path loss
 
 cells_config checked(const cells_config& config) {
     config.check();
@@ -58,7 +58,7 @@ wcdma_cells::wcdma_cells(const cells_config& config, std::uint64_t seed)
     advance_to(-1);
 }
 
-// Box and Muller.
+// A standard normal number, by the method of Box and Muller.
 double wcdma_cells::normal() {
     const double r = std::sqrt(-2 * std::log(1 - fraction(random_)));
     return r * std::cos(2 * std::numbers::pi * fraction(random_));
@@ -192,7 +192,7 @@ void wcdma_cells::uplink_slot(int slot, std::span<const float> powers) {
 }
 
 void wcdma_cells::downlink_slot(int slot, std::span<const float> powers) {
-    std::ranges::fill(of_cell_w_, 0.0f);  // that a site transmits
+    std::ranges::fill(of_cell_w_, 0.0f);  // here: the power that a site transmits
     for (int u = 0; u < config_.users; ++u)
         of_cell_w_[sum_of(cell(u), u)] += powers[static_cast<std::size_t>(u)];
     std::ranges::fill(outside_w_, 0.0f);
@@ -229,7 +229,7 @@ void wcdma_cells::judge() {
         if (config_.curve_db > 0) {
             const double probability =
                 0.5 * std::erfc((sir - middle) / config_.curve_db / std::numbers::sqrt2);
-            // Blocks before the first one are nobody's.
+            // Blocks before block 0 are not seen by anybody.
             const auto counter = (static_cast<std::uint64_t>(u) << 40) +
                                  static_cast<std::uint64_t>(std::max<std::int64_t>(block_, 0));
             lost = sample_model::uniform(counter, decide_key_) < probability;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Cells of WCDMA and their users, slot by slot (1500 a second): path gain, log-normal shadowing and
 // Rayleigh fading between every user and every site, fast power control, the SIR of each user, and
-// block by block (15 slots) which users' blocks are lost. Every user transmits all the time. It has
-// no clock: block n is the interval from n * 10 ms on, and a function of the configuration and the
-// seed.
+// block by block (15 slots) which users' blocks are lost. Every user transmits all the time. The
+// model has no clock: block n is the 10 ms from n * 10 ms on, and a function of the configuration
+// and the seed.
 //
-//   uplink     SIR = SF S / (o (own - S) + other + N): what the user's site receives of the user,
-//              of all users of its cell, of those of other cells, and noise
-//   downlink   SIR = SF S / (o (own - S) + other + N): what the user receives of its own signal, of
-//              all signals of its site, of those of other sites, and noise
+//   uplink     SIR = SF S / (o (own - S) + other + N): the powers that the user's site receives
+//              from the user (S), from all users of its cell (own), from the users of other cells
+//              (other), and noise (N)
+//   downlink   SIR = SF S / (o (own - S) + other + N): the powers that the user receives of its own
+//              signal (S), of all signals of its site (own), of the signals of other sites (other),
+//              and noise (N)
 //
 // SF is the spreading factor and o the orthogonality factor. Carriers do not disturb each other. A
-// user belongs to the site with the highest path gain times shadowing (with moving users after a
-// hysteresis); soft handover is not modelled.
+// user belongs to the site with the highest path gain times shadowing (with a hysteresis when users
+// move); soft handover is not modelled.
 #pragma once
 
 #include <cstdint>
@@ -31,16 +33,16 @@ public:
     // Throws as check() does. The power control has settled before block 0.
     wcdma_cells(const cells_config& config, std::uint64_t seed);
 
-    // Computes the blocks up to this one. Blocks before the last one are no longer known.
+    // Computes the blocks up to this one; the results of earlier blocks are replaced.
     void advance_to(std::int64_t block);
     std::int64_t block() const noexcept { return block_; }  // the last one, -1 before the first
 
     int users() const noexcept { return config_.users; }
-    // The last block of a user.
+    // Loss, mean SIR and power of a user in the last block.
     bool lost(int user) const { return lost_[static_cast<std::size_t>(user)] != 0; }
     double sir_db(int user) const { return sir_db_[static_cast<std::size_t>(user)]; }
     double power_dbw(int user) const { return loop_.power_dbw(user); }
-    // Where the user is, and whose user it is.
+    // The user's cell and its position.
     int cell(int user) const { return serving_[static_cast<std::size_t>(user)]; }
     point place(int user) const { return places_[static_cast<std::size_t>(user)]; }
     const layout& sites() const { return layout_; }
@@ -75,7 +77,7 @@ private:
 
     cells_config config_;
     layout layout_;
-    splitmix64 random_;  // of places, shadowing and courses
+    splitmix64 random_;  // for positions, shadowing and directions of motion
     jakes_fading fading_;
     power_loop loop_;
     float noise_w_;
@@ -86,7 +88,7 @@ private:
     std::vector<course> courses_;
     std::vector<int> serving_;
     std::vector<float> shadow_db_, gain_;              // [cell][user]
-    std::vector<float> own_w_, own_gain_, outside_w_;  // of a slot and user
+    std::vector<float> own_w_, own_gain_, outside_w_;  // [user], of a slot
     std::vector<float> received_w_;                    // of a slot, [cell][user]
     std::vector<float> all_w_, of_cell_w_;             // [cell][carrier]
     // Of a slot; of a block so far the lowest, and the sum of exp((lowest - SIR) / beta), or of

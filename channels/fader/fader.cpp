@@ -11,17 +11,17 @@ namespace {
 
 constexpr auto longest_silence = static_cast<tick>(mix::sample_rate);
 
-// The samples that a mixer may go back to, whatever channel is put in while it runs, one piece that
-// is not mixed yet and one that has come; as much again for losses between them. It is not larger,
-// so that it stays in a cache.
+// Size of a ring of received samples: those that a mixer may read again, whatever channel a change
+// brings, one piece that is not mixed yet and one that has just been received, and as much again
+// for lost samples between them. It is not larger, so that it stays in a cache.
 std::size_t ring_size(const mix::mixer& m, tick chunk) {
     constexpr double another = 10 * sample_model::max_profile_delay_s * mix::sample_rate;
     return std::bit_ceil(
         static_cast<std::size_t>(2 * (m.max_delay() + static_cast<tick>(another) + 2 * chunk)));
 }
 
-// The sum of of(v) over all components. In lanes of their own: the compiler puts them side by side,
-// and every sample comes by here twice.
+// The sum of of(v) over all real and imaginary parts v. There are 16 partial sums, which the
+// compiler puts into vectors, since this loop runs twice over every sample.
 template <class Sum, class Of>
 Sum over_components(std::span<const cf32> x, Of of) {
     constexpr std::size_t lanes = 16;
@@ -38,12 +38,12 @@ Sum over_components(std::span<const cf32> x, Of of) {
 
 }  // namespace
 
-void fader::power_sum::add(std::span<const cf32> x) {
+void fader::power_average::add(std::span<const cf32> x) {
     sum += static_cast<double>(over_components<float>(x, [](float v) { return v * v; }));
     samples += static_cast<double>(x.size());
 }
 
-double fader::power_sum::take() {
+double fader::power_average::take() {
     const double mean = samples > 0 ? sum / samples : 0;
     *this = {};
     return mean;
@@ -64,8 +64,8 @@ fader::fader(const fader_setup& setup, std::vector<fading_radio*> radios)
       radios_(std::move(radios)),
       mixer_(setup.mix),
       tunings_(setup.mix.nodes.size()),
-      sends_(setup.mix.nodes.size()),
-      hears_(setup.mix.nodes.size()),
+      is_source_(setup.mix.nodes.size()),
+      receives_mix_(setup.mix.nodes.size()),
       silent_(setup.mix.nodes.size()),
       in_(static_cast<std::size_t>(setup.chunk)),
       out_(static_cast<std::size_t>(setup.chunk)),
@@ -75,8 +75,8 @@ fader::fader(const fader_setup& setup, std::vector<fading_radio*> radios)
                                     " samples; valid: at least twice the piece size, " +
                                     std::to_string(2 * setup.chunk));
     for (const auto& p : setup.mix.paths) {
-        sends_[p.from] = true, hears_[p.to] = true;
-        last_that_hears_ = std::max(last_that_hears_, p.to);
+        is_source_[p.from] = true, receives_mix_[p.to] = true;
+        last_output_node_ = std::max(last_output_node_, p.to);
     }
     moment_.power = {std::vector<double>(radios_.size()), std::vector<double>(radios_.size())};
     received_.resize(radios_.size());
@@ -96,22 +96,24 @@ void fader::run(tick begin) {
     }
     for (std::size_t i = 0; i < radios_.size(); ++i) {
         rings_[i].begin(begin);
-        if (sends_[i] || hears_[i]) radios_[i]->start(begin, sends_[i], hears_[i]);
+        if (is_source_[i] || receives_mix_[i])
+            radios_[i]->start(begin, is_source_[i], receives_mix_[i]);
     }
-    // The bursts begin with the streams: until the first sample is through there is silence.
+    // The transmitters' bursts begin together with the streams: zeros are sent until the first
+    // mixed sample is due.
     for (tick t = begin; t < begin + setup_.delay; t += setup_.chunk) {
         const std::span<const cf32> silence(
             out_.data(),
             static_cast<std::size_t>(std::min(setup_.chunk, begin + setup_.delay - t)));
         for (std::size_t i = 0; i < radios_.size(); ++i)
-            if (hears_[i]) radios_[i]->send(t, silence);
+            if (receives_mix_[i]) radios_[i]->send(t, silence);
     }
     for (tick at = begin; !stop_.load(); at += setup_.chunk) {
         changes_.serve(mixer_, setup_.mix.paths, at + slot_samples - 1);
         if (!collect(at + setup_.chunk)) break;
         mix_and_send(at, static_cast<std::size_t>(setup_.chunk));
         count_events();
-        if ((at - begin) / setup_.chunk % 64 == 0) look(at);
+        if ((at - begin) / setup_.chunk % 64 == 0) update_moment(at);
         if (at / slot_samples % 1500 == 0) mixer_.forget_before(at - mixer_.max_delay());
     }
 }
@@ -119,7 +121,7 @@ void fader::run(tick begin) {
 // Receives from every radio that is a source of a path up to `until`. False: stop() was called.
 bool fader::collect(tick until) {
     for (std::size_t i = 0; i < radios_.size(); ++i)
-        while (sends_[i] && rings_[i].end() < until) {
+        while (is_source_[i] && rings_[i].end() < until) {
             if (stop_.load()) return false;
             if (rings_[i].catch_up(until) || receive_from(i)) continue;
             count_events();
@@ -165,12 +167,13 @@ void fader::mix_and_send(tick at, std::size_t size) {
     std::uint64_t clipped = 0;
     tick lead = never;
     for (std::size_t i = 0; i < radios_.size(); ++i) {
-        if (!hears_[i]) continue;
+        if (!receives_mix_[i]) continue;
         mixer_.hear(i, at, out, sources_, tunings_);
         clipped += over_components<std::uint32_t>(
             out, [](float v) { return static_cast<std::uint32_t>(std::abs(v) >= 1); });
-        // One time for all radios, so the last has the least; to ask costs some microseconds.
-        if (i == last_that_hears_) lead = at + setup_.delay - radios_[i]->now();
+        // All radios share one time, so the last one has the least lead; reading the time takes
+        // some microseconds.
+        if (i == last_output_node_) lead = at + setup_.delay - radios_[i]->now();
         radios_[i]->send(at + setup_.delay, out);
         if (sounding_) sounding_->heard(i, at, out, mixer_);
         if (setup_.watch) setup_.watch(i, fader_setup::side::output, at + setup_.delay, out);
@@ -183,7 +186,7 @@ void fader::mix_and_send(tick at, std::size_t size) {
 }
 
 // Updates the state of the mixer that moment() returns.
-void fader::look(tick at) {
+void fader::update_moment(tick at) {
     std::vector<std::vector<mix::path_tap>> taps;
     for (std::size_t i = 0; i < setup_.mix.paths.size(); ++i)
         taps.push_back(mixer_.taps(i, setup_.mix.paths[i].to, at));
@@ -197,7 +200,7 @@ void fader::look(tick at) {
 
 void fader::count_events() {
     for (std::size_t i = 0; i < radios_.size(); ++i) {
-        if (!hears_[i]) continue;
+        if (!receives_mix_[i]) continue;
         const auto e = radios_[i]->take_events();
         if (e.late + e.underflows + e.stalls == 0) continue;
         const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One end of the fader: the radio at the other side of a station's cable. Its receiver has what the
-// station sends, its transmitter sends what the station is to hear.
+// The fader's interface to one radio, which a cable connects to a station: its receiver receives
+// what the station sends, and its transmitter sends what the station shall receive.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,19 @@ class fading_radio {
 public:
     struct received {
         enum { samples, lost, nothing } what = nothing;  // lost: an overflow, or a time error
-        mix::tick time = 0;                              // of the first one
+        mix::tick time = 0;                              // of the first sample
         std::size_t size = 0;
     };
     struct events {
         std::uint64_t late = 0, underflows = 0;
-        std::uint64_t stalls = 0;  // the device took nothing for a second: what was left is lost
+        // The device took no samples for a second, and the rest of the piece was lost.
+        std::uint64_t stalls = 0;
     };
 
     virtual ~fading_radio() = default;
     // Streams begin: samples from `time` on, and a burst that begins there.
     virtual void start(mix::tick time, bool receives, bool transmits) = 0;
-    // Waits for at most a tenth of a second; fewer samples than asked for are an answer too.
+    // Waits for at most a tenth of a second; may return fewer samples than out.size().
     virtual received receive(std::span<mix::cf32> out) = 0;
     // Sends samples, the first of which is on the air at `time`, right after the last one of the
     // call before.
@@ -33,7 +34,7 @@ public:
     // The transmitter's events since the last call.
     virtual events take_events() = 0;
     virtual mix::tick now() = 0;
-    // Streams and the burst end; they may begin again.
+    // Ends the streams and the burst; start() may begin them again.
     virtual void stop() {}
 };
 

@@ -12,18 +12,20 @@ namespace {
 using complex = std::complex<double>;
 using values_array = std::array<complex, known_burst::nof_values>;
 
-constexpr double alike_from = 0.4;                      // -1.8 dB of signal over noise
-constexpr tick step = 8;                                // what is looked at of the samples
-constexpr double silent = 1e-9;                         // -90 dBFS
-constexpr tick shortest_run = 768, longest_run = 4608;  // 3900 without noise
+constexpr double least_similarity = 0.4;  // reached at a signal-to-noise ratio of -1.8 dB
+constexpr tick step = 8;                  // every 8th sample is compared
+constexpr double least_power = 1e-9;      // -90 dBFS
+constexpr tick shortest_run = 768, longest_run = 4608;  // samples; 3900 without noise
 // The least share of the power at the strongest delay; noise has 1 %.
-constexpr double share_of_known = 0.04;
-constexpr tick behind_centre = 1024;  // of the window and the period before it
+constexpr double least_share_at_best_delay = 0.04;
+constexpr tick end_after_centre = 1024;  // samples from the middle of the burst to the end of the
+                                         // comparison that has its middle there
 
 complex turn(double cycles) { return std::polar(1.0, 2 * std::numbers::pi * cycles); }
 
-// Means over 150 kHz of the response, without its mean delay (weighted by power).
-values_array in_values(std::span<complex> h) {
+// Averages the response over 150 kHz each, after its mean delay (weighted by power) has been
+// removed.
+values_array values_of(std::span<complex> h) {
     complex slope{};
     for (std::size_t b = 0; b + 1 < h.size(); ++b) slope += h[b + 1] * std::conj(h[b]);
     const double cycles = std::arg(slope) / (2 * std::numbers::pi);
@@ -46,9 +48,10 @@ std::vector<cf32> mean_window(std::span<const cf32> samples, double cfo) {
     return mean;
 }
 
-// Like itself a period before is a tone, too, and a weak one in noise is now and then, without end.
-// Whole 15 kHz are a delay to this sequence: at all delays at once it is the transform of what is
-// left when its own phase is taken out.
+// Checks that a periodic signal is the known sequence, since a tone is periodic, too, and a weak
+// one in noise passes the comparison now and then. A carrier offset of a multiple of 15 kHz acts on
+// a Zadoff-Chu sequence as a delay, so the Fourier transform of the product with the conjugate
+// sequence is the correlation at all delays at once.
 bool is_known(const heard_burst& b) {
     static const std::vector<cf32> known = [] {
         std::vector<cf32> k;
@@ -65,7 +68,7 @@ bool is_known(const heard_burst& b) {
     for (const cf32 v : at_delay) best = std::max(best, std::norm(v));
     constexpr double own =
         known_burst::amplitude * known_burst::amplitude * double{known_burst::period};
-    return static_cast<double>(best) > share_of_known * own * static_cast<double>(power);
+    return static_cast<double>(best) > least_share_at_best_delay * own * static_cast<double>(power);
 }
 
 }  // namespace
@@ -107,21 +110,22 @@ burst_response response_of(const heard_burst& b, double cfo) {
     }();
     constexpr double whole = 1 / double{known_burst::period};
     const double off = cfo == 0 ? b.cfo : b.cfo + whole * std::round((cfo - b.cfo) / whole);
-    // Combines the four windows to a value in which a mean and changes with the time squared or
-    // slower, such as the channel's, cancel.
-    constexpr std::array<float, known_burst::windows> third{1, -3, 3, -1};
+    // The weights of the four windows: their sum with these weights is free of everything that
+    // changes at most quadratically with time, as the channel does, and leaves noise.
+    constexpr std::array<float, known_burst::windows> third_difference{1, -3, 3, -1};
     std::vector<cf32> noise(size);
     for (std::size_t i = 0; i < b.samples.size(); ++i)
         noise[i % size] +=
-            third[i / size] * b.samples[i] * cf32(turn(-off * static_cast<double>(i)));
+            third_difference[i / size] * b.samples[i] * cf32(turn(-off * static_cast<double>(i)));
     auto h = known_burst::spectrum(mean_window(b.samples, off));
     burst_response r;
     for (const complex& v : known_burst::spectrum(noise)) r.noise += std::norm(v);
-    // The factor from the sum over windows to the noise of one value of the mean of four.
+    // From the power of the weighted sum (20 = 1 + 9 + 9 + 1) to the noise power of one value of
+    // the mean of the windows.
     r.noise /= 20 * double{known_burst::windows} * double{known_burst::bins_in_mean} *
                static_cast<double>(h.size()) * std::norm(sent[0]);
     for (std::size_t k = 0; k < h.size(); ++k) h[k] /= sent[k];
-    r.values = in_values(h);
+    r.values = values_of(h);
     return r;
 }
 
@@ -134,12 +138,13 @@ burst_response response_of(std::span<const mix::path_tap> taps, double cfo) {
                             tap.delay_samples);
         for (complex& one : h) one += v, v *= next;
     }
-    return {in_values(h), 0};
+    return {values_of(h), 0};
 }
 
 void burst_listener::take(tick first, std::span<const cf32> x, const on_burst_fn& on_burst) {
     if (first != end_)
-        begin_ = end_ = first, since_ = 0, alike_ = {}, power_ = {}, sum_ = 0, now_ = before_ = 0;
+        begin_ = end_ = first, similar_since_ = 0, correlation_ = {}, power_ = {}, sum_ = 0,
+        power_now_ = power_before_ = 0;
     while (!x.empty()) {
         const tick n = std::min(block - (end_ & (block - 1)), static_cast<tick>(x.size()));
         std::copy_n(x.begin(), n, ring_.begin() + static_cast<tick>(index(end_)));
@@ -149,47 +154,50 @@ void burst_listener::take(tick first, std::span<const cf32> x, const on_burst_fn
     }
 }
 
-burst_listener::likeness burst_listener::of_block() {
+burst_listener::similarity burst_listener::similarity_at_block() {
     const auto ago = [last = end_ / block - 1](tick blocks) {
         return static_cast<std::size_t>(last - blocks) % nof_blocks;
     };
-    // Both in one piece: a block, and a period as well, is a divisor of the ring.
+    // Neither block wraps around the end of the ring, since block and period divide its size.
     const cf32* x = &ring_[index(end_ - block)];
     const cf32* y = &ring_[index(end_ - block - known_burst::period)];
-    complex& alike = alike_[ago(0)] = {};
+    complex& correlation = correlation_[ago(0)] = {};
     double& power = power_[ago(0)] = 0;
     for (tick t = 0; t < block; t += step) {
         const float a = x[t].real(), b = x[t].imag(), c = y[t].real(), d = y[t].imag();
-        alike += complex(cf32(a * c + b * d, b * c - a * d));
+        correlation += complex(cf32(a * c + b * d, b * c - a * d));
         power += static_cast<double>(a * a + b * b);
     }
-    sum_ += alike - alike_[ago(window_blocks)];
-    now_ += power - power_[ago(window_blocks)];
-    before_ += power_[ago(blocks_in_period)] - power_[ago(blocks_in_period + window_blocks)];
-    // A very loud sample, or one that is no number, does not stay in the sums.
-    if (ago(0) == 0) sum_ = 0, now_ = before_ = 0;
+    sum_ += correlation - correlation_[ago(window_blocks)];
+    power_now_ += power - power_[ago(window_blocks)];
+    power_before_ += power_[ago(blocks_in_period)] - power_[ago(blocks_in_period + window_blocks)];
+    // The sums are computed anew once a round, so that a very large sample, or a NaN, does not stay
+    // in them.
+    if (ago(0) == 0) sum_ = 0, power_now_ = power_before_ = 0;
     for (tick b = 0; ago(0) == 0 && b < window_blocks; ++b)
-        sum_ += alike_[ago(b)], now_ += power_[ago(b)],
-            before_ += power_[ago(b + blocks_in_period)];
-    constexpr double looked_at = window_blocks * block / step;
-    if (std::min(now_, before_) < silent * looked_at) return {};
-    // Nearly always: root and angle are for what may be alike.
-    if (std::norm(sum_) < 0.9 * alike_from * alike_from * now_ * before_) return {};
-    return {std::abs(sum_) / std::sqrt(now_ * before_),
+        sum_ += correlation_[ago(b)], power_now_ += power_[ago(b)],
+            power_before_ += power_[ago(b + blocks_in_period)];
+    constexpr double compared_samples = window_blocks * block / step;
+    if (std::min(power_now_, power_before_) < least_power * compared_samples) return {};
+    // Nearly every block returns here; root and angle are computed only for blocks that may be
+    // similar.
+    if (std::norm(sum_) < 0.9 * least_similarity * least_similarity * power_now_ * power_before_)
+        return {};
+    return {std::abs(sum_) / std::sqrt(power_now_ * power_before_),
             std::arg(sum_) / (2 * std::numbers::pi * double{known_burst::period}),
-            now_ / looked_at};
+            power_now_ / compared_samples};
 }
 
 void burst_listener::on_block(const on_burst_fn& on_burst) {
-    const likeness now = of_block();
-    if (now.value >= alike_from) {
-        if (since_ == 0) since_ = end_, best_ = {};
+    const similarity now = similarity_at_block();
+    if (now.value >= least_similarity) {
+        if (similar_since_ == 0) similar_since_ = end_, best_ = {};
         if (now.value > best_.value) best_ = now;
         return;
     }
-    const tick run = since_ == 0 ? 0 : end_ - block - since_;
-    const tick centre = since_ + run / 2 - behind_centre;
-    since_ = 0;
+    const tick run = similar_since_ == 0 ? 0 : end_ - block - similar_since_;
+    const tick centre = similar_since_ + run / 2 - end_after_centre;
+    similar_since_ = 0;
     if (run < shortest_run || run > longest_run) return;
     constexpr tick size = static_cast<tick>(known_burst::windows) * known_burst::period;
     std::vector<cf32> samples;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The last samples that a radio has received, for a mixer: a ring by sample time. What was lost is
-// zero.
+// The last samples that a radio has received, for a mixer: a ring indexed by sample time. Lost
+// samples are zero.
 #pragma once
 
 #include <algorithm>
@@ -24,19 +24,20 @@ public:
     // Begins the stream: all samples before `time` are zero.
     void begin(tick time) {
         std::fill(ring_.begin(), ring_.end(), cf32{});
-        ahead_.clear();
+        held_.clear();
         end_ = time, begun_ = true;
     }
-    // Samples from `time` on. What is missing before them becomes zero, what is there already stays
-    // as it is. How many were missing: more than half a ring wait, with the samples, for
-    // catch_up(), or what is not mixed yet would be lost.
+    // Writes samples from `time` on. Missing samples before them become zero; samples that are
+    // there already stay as they are. Returns how many were missing. If they are more than half a
+    // ring, they and `x` are held for catch_up(), since samples that are not mixed yet would be
+    // overwritten.
     tick write(tick time, std::span<const cf32> x) {
         const tick missing = std::max<tick>(0, time - end_);
         if (missing > static_cast<tick>(ring_.size() / 2)) {
-            ahead_time_ = time, ahead_.assign(x.begin(), x.end());
+            held_time_ = time, held_.assign(x.begin(), x.end());
             return missing;
         }
-        pass(missing);
+        append_zeros(missing);
         const std::size_t again =
             static_cast<std::size_t>(std::clamp<tick>(end_ - time, 0, static_cast<tick>(x.size())));
         for (auto left = x.subspan(again); !left.empty();) {
@@ -47,15 +48,15 @@ public:
         }
         return missing;
     }
-    // Fills in the samples that are missing before those that have come, up to `until`. False:
-    // there are none.
+    // Fills in missing samples before the held ones, up to `until`, and then the held ones. Returns
+    // false if none are held.
     bool catch_up(tick until) {
-        if (ahead_.empty()) return false;
-        pass(std::min(until, ahead_time_) - end_);
-        if (end_ == ahead_time_) write(end_, std::exchange(ahead_, {}));
+        if (held_.empty()) return false;
+        append_zeros(std::min(until, held_time_) - end_);
+        if (end_ == held_time_) write(end_, std::exchange(held_, {}));
         return true;
     }
-    // The time up to which it is known.
+    // Samples before this tick are known.
     tick end() const noexcept { return end_; }
 
     bool active() const noexcept override { return begun_; }
@@ -78,15 +79,15 @@ private:
     std::size_t index(tick t) const noexcept {
         return static_cast<std::size_t>(t) & (ring_.size() - 1);
     }
-    void pass(tick n) {
+    void append_zeros(tick n) {
         if (n >= static_cast<tick>(ring_.size()))
             std::fill(ring_.begin(), ring_.end(), cf32{}), end_ += n;
         else
             for (tick i = 0; i < n; ++i) ring_[index(end_++)] = cf32{};
     }
 
-    std::vector<cf32> ring_, ahead_;
-    tick end_ = 0, ahead_time_ = 0;
+    std::vector<cf32> ring_, held_;
+    tick end_ = 0, held_time_ = 0;
     bool begun_ = false;
 };
 

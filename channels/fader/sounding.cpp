@@ -14,8 +14,9 @@ using complex = std::complex<double>;
 
 constexpr int first_bin = known_burst::first_bin, nof_bins = known_burst::nof_bins,
               bins_in_mean = known_burst::bins_in_mean;
-constexpr tick longest_spread = 384;  // between two paths of a pair: the first window is free of it
-constexpr double longest_shift_hz = 500;  // a phase that stands still over a window
+// Between two paths of a pair: it ends within the first period.
+constexpr tick longest_spread = 384;
+constexpr double longest_shift_hz = 500;  // the phase is nearly constant over a window
 
 complex turn(double cycles) { return std::polar(1.0, 2 * std::numbers::pi * cycles); }
 
@@ -85,7 +86,7 @@ void sounding::replace(std::size_t node, tick first, std::span<cf32> x) const {
     }
 }
 
-// Finds the beginning of the windows, one period behind the earliest path.
+// Sets the beginning of the windows, one period after that of the burst on the earliest path.
 void sounding::prepare(pair& p, mix::mixer& mixer) const {
     const auto taps = taps_of(p, p.begin, mixer);
     double earliest = 1e9;
@@ -127,7 +128,8 @@ sounding_result sounding::result(const pair& p) const {
     sounding_result r{p.from, p.to, false, 0, 0, p.why_not};
     if (!p.why_not.empty()) return r;
     const auto sent = known_burst::spectrum(sequence_);
-    const double shift = static_cast<double>(*p.first - p.begin);  // whole periods turn nothing
+    // Whole periods do not change the phase.
+    const double shift = static_cast<double>(*p.first - p.begin);
     std::vector<complex> wrong(nof_bins / bins_in_mean);
     double power = 0;
     for (std::size_t w = 0; w < windows; ++w) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The channel measured in every run: y = H x. Before the first sample of a station goes through,
-// each node that sends is heard with a known burst in the place of what its radio receives, one
-// after the other; what the fader hands to each transmitter of a path is compared with the taps
-// that are commanded at that moment.
+// The channel measured in every run: y = H x. Before the first sample of a station is passed on, a
+// known burst replaces what a node's radio receives, for one sending node after the other; the
+// samples that the fader then gives to the transmitter at the end of each path are compared with
+// the taps that are commanded at that moment.
 //
-//   burst     known_burst.h: its first period is for the channel's delays, four windows are
-//             measured, the last period is for the filters
+//   burst     known_burst.h: the first period lets all paths arrive, four windows are measured, the
+//             last period is for the filters' tails
 //   residual  |H measured - H commanded|^2 over |H commanded|^2 in the 4.8 MHz around the carrier,
-//             after the mean over the windows and over 150 kHz, which is what noise is left of
-//   limit     -25 dB, and four times the mean of what the receiver's noise is left with
+//             after averaging over the windows and over 150 kHz, which reduces the noise
+//   limit     the power of -25 dB plus four times the mean residue of the receiver's noise
 //
-// Shared by two threads: the one that mixes writes, any other asks when a pair is done.
+// The mixing thread writes, any other thread may read results.
 #pragma once
 
 #include <array>
@@ -32,7 +32,8 @@ using mix::tick;
 struct node_pair {
     std::size_t from, to;
     std::vector<std::size_t> paths;
-    std::string why_not{};  // of what is measured something else than the taps
+    // Reason for which the measurement does not show the taps alone; empty: none.
+    std::string why_not{};
 };
 std::vector<node_pair> pairs_of(const mix::mix_config& config);
 std::vector<mix::path_tap> taps_of(const node_pair& p, tick at, mix::mixer& mixer);
@@ -43,7 +44,7 @@ struct sounding_result {
     std::size_t from = 0, to = 0;
     bool evaluated = false;
     double residual_db = 0, limit_db = 0;
-    std::string why_not{};  // of one that is not evaluated
+    std::string why_not{};  // reason, if it is not evaluated
 };
 
 class sounding {
@@ -56,18 +57,18 @@ public:
     sounding(const mix::mix_config& config, tick begin, tick longest);
 
     tick end() const noexcept { return end_; }
-    // Replaces the samples received at a node, from `first` on: before end() they become the burst,
-    // or silence.
+    // Replaces the samples received at a node from `first` on by the burst, or by zeros, until
+    // end().
     void replace(std::size_t node, tick first, std::span<cf32> x) const;
     // Takes the samples for a node's transmitter, by their time at the receivers.
     void heard(std::size_t node, tick first, std::span<const cf32> y, mix::mixer& mixer);
-    // The results of all pairs; nothing while one is not complete.
+    // The results of all pairs; nullopt until all are complete.
     std::optional<std::vector<sounding_result>> results() const;
 
 private:
     struct pair : node_pair {
-        tick begin;                 // of its burst
-        std::optional<tick> first;  // of its windows; nothing: not known yet
+        tick begin;                 // of the burst of node `from`
+        std::optional<tick> first;  // of the measured windows; nullopt: not known yet
         std::vector<cf32> y{};
         std::array<std::vector<mix::path_tap>, windows> commanded{};
     };

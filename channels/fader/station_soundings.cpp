@@ -10,8 +10,9 @@
 namespace wip::cabled {
 namespace {
 
-// The largest number of bursts of a pair: a fader may outlive many starts of its stations.
-constexpr std::ptrdiff_t most = 4 * std::ssize(known_burst::slots);
+// The largest number of bursts that are kept for a pair, since a fader may outlive many starts of
+// its stations.
+constexpr std::ptrdiff_t most_bursts = 4 * std::ssize(known_burst::slots);
 
 }  // namespace
 
@@ -38,7 +39,7 @@ void station_soundings::command(std::size_t node, const heard_burst& b, mix::mix
         const auto same = [&](const station_sounding& h) {
             return h.from == p.from && h.to == p.to;
         };
-        if (std::ranges::count_if(heard_, same) > most)
+        if (std::ranges::count_if(heard_, same) > most_bursts)
             heard_.erase(std::ranges::find_if(heard_, same));
     }
 }

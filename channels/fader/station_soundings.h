@@ -4,7 +4,7 @@
 // of all radios and cables, reports what it received of them; the run that has both compares them
 // (host/cli/openwip_cli/figures/through_radios.py).
 //
-// Shared by two threads, as a sounding.
+// The mixing thread writes, any other thread may read.
 #pragma once
 
 #include <deque>
@@ -21,10 +21,10 @@ namespace wip::cabled {
 
 struct station_sounding {
     std::size_t from = 0, to = 0;
-    tick centre = 0;           // as received
+    tick centre = 0;           // of the burst, in the fader's time of reception
     burst_response commanded;  // without noise
-    double snr_db = 0;         // expected of the receiver at `to`: it may have noise of its own
-    std::string why_not{};     // it says nothing of the taps
+    double snr_db = 0;         // expected from the fader's noise at `to`; the receiver adds its own
+    std::string why_not{};     // reason for which it does not show the taps; empty: it does
 };
 
 class station_soundings {
@@ -32,7 +32,7 @@ public:
     explicit station_soundings(const mix::mix_config& config);
     // Takes the samples received at a node.
     void received(std::size_t node, tick first, std::span<const cf32> x, mix::mixer& mixer);
-    std::vector<station_sounding> heard() const;  // of each station the last four starts
+    std::vector<station_sounding> heard() const;  // of the last four starts of each station
 
 private:
     void command(std::size_t node, const heard_burst& b, mix::mixer& mixer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Changes of a mixer while it runs: asked for by any thread, taken by the one that mixes at the
-// first border of a slot that it has not computed, all of them at the same.
+// Changes of a mixer while it runs: any thread requests them, and the mixing thread makes them all
+// at the first slot boundary that it has not computed.
 #pragma once
 
 #include <atomic>
@@ -19,12 +19,12 @@ namespace wip::mix {
 // A change of one path and of the receiver at its end.
 struct mixer_change {
     std::size_t path = 0;
-    mixer::prepared_path channel{};      // none: it stays
-    bool alike = false;                  // the channel differs in its level only
-    std::optional<double> noise_dbfs{};  // of a receiver that has noise
+    mixer::prepared_path channel{};      // null: the channel stays
+    bool level_only = false;             // the channel differs in its level only
+    std::optional<double> noise_dbfs{};  // nullopt: it stays; only for a receiver that has noise
     struct blackout {
         double loss_db = 0;   // 0: none
-        tick length = never;  // never: until the next change
+        tick length = never;  // ticks; never: until the next change
     };
     std::optional<blackout> dark{};
 };
@@ -33,8 +33,9 @@ using mixer_changes = std::vector<mixer_change>;
 
 class change_door {
 public:
-    // One thread at a time: waits until it was taken, `wake` tells the one that mixes. From when it
-    // holds; nothing: nobody has taken it within two seconds, and nothing has changed.
+    // One thread at a time: requests a change and waits until the mixing thread, which `wake`
+    // wakes, has taken it. Returns the tick from which it holds; nullopt: it was not taken within
+    // two seconds, and nothing has changed.
     template <class Wake>
     std::optional<tick> ask(mixer_changes c, Wake wake) {
         std::unique_lock lock(mutex_);
@@ -61,7 +62,7 @@ public:
         from = (from + slot_samples - 1) / slot_samples * slot_samples;
         for (mixer_change& c : *change_) {
             const std::size_t receiver = paths[c.path].to;
-            if (c.channel) m.replace(c.path, receiver, std::move(c.channel), from, c.alike);
+            if (c.channel) m.replace(c.path, receiver, std::move(c.channel), from, c.level_only);
             if (c.noise_dbfs) m.set_noise(receiver, dbfs(*c.noise_dbfs), from);
             if (c.dark)
                 m.set_blackout(receiver, db(c.dark->loss_db), from,
@@ -75,8 +76,8 @@ public:
 private:
     std::mutex mutex_;
     std::condition_variable taken_;
-    std::optional<mixer_changes> change_;  // asked for
-    std::optional<tick> from_;             // of the last one taken
+    std::optional<mixer_changes> change_;  // the request
+    std::optional<tick> from_;             // tick from which the last change that was taken holds
     std::atomic<bool> waits_{false};
 };
 

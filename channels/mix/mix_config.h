@@ -15,14 +15,14 @@
 
 namespace wip::mix {
 
-// Whether there is slow fading, and its standard deviation if that is given.
+// Whether there is shadowing, and its standard deviation; nullopt: that of the definition.
 struct shadowing_request {
     bool on = false;
     std::optional<double> deviation_db{};
     bool operator==(const shadowing_request&) const = default;
 };
 
-// The settings of a channel, before it is made with the seed.
+// The settings of a channel, from which it is realised with the seed.
 struct channel_request {
     std::string model{};
     std::optional<double> delay_spread_ns{}, doppler_hz{}, speed_kmh{}, carrier_hz{};
@@ -33,9 +33,9 @@ struct node_config {
     std::string name;
     std::optional<double> noise_dbfs;  // at the receiver's input, over the whole sample rate
     std::vector<sample_model::impairment_config> impairments{};  // of its receiver, in this order
-    // A clock_offset among them is the receiver's own sampling clock: what stands before it happens
-    // at the medium's rate, what stands after it at the receiver's. A gap is an overflow.
-    double transmit_dbfs = nominal_transmit_level.value;  // of what it sends, with all bins in use
+    // A clock_offset among them is the receiver's own sampling clock: the impairments before it act
+    // at the medium's rate, those after it at the receiver's. A gap is an overflow.
+    double transmit_dbfs = nominal_transmit_level.value;  // transmitted level with all bins in use
 };
 
 struct path_config {
@@ -44,9 +44,11 @@ struct path_config {
     std::int64_t delay_samples = 0;
     double frequency_shift_hz = 0;
     std::optional<sample_model::channel_config> channel{};  // fading, movement, large-scale gain
-    std::optional<sample_model::trace_config> trace{};      // instead: gains of an SNR trace
-    channel_request request{};                              // that it was made from
-    std::uint32_t user = 0;  // purpose of the channel's random numbers: paths alike fade alike
+    std::optional<sample_model::trace_config>
+        trace{};                // instead of a channel: gains of an SNR trace
+    channel_request request{};  // from which `channel` was made
+    std::uint32_t user = 0;  // purpose of the channel's random numbers: paths with the same one and
+                             // the same channel have the same fading
     std::vector<sample_model::impairment_config> impairments{};
 };
 
@@ -54,7 +56,8 @@ inline constexpr std::int64_t max_delay_samples = 65536;
 
 struct mix_config {
     std::uint64_t seed = 1;
-    double hearing_hz = 20e3;  // a receiver hears transmitters tuned this close
+    // A receiver receives transmitters whose frequency differs by at most this.
+    double hearing_hz = 20e3;
     std::vector<node_config> nodes;
     std::vector<path_config> paths;
 };

@@ -12,7 +12,7 @@ namespace wip::mix {
 namespace {
 
 constexpr std::size_t block = 8192;
-constexpr tick clock_memory = 256;  // inputs that a sampling clock goes back to, with a block
+constexpr tick clock_memory = 256;  // earlier inputs that a sampling clock reads for a block
 
 float amplitude(db gain) { return static_cast<float>(gain.amplitude()); }
 
@@ -43,7 +43,8 @@ void shift(std::span<cf32> x, tick at, double hz, double more = 0) {
     }
 }
 
-// visit(time, first, size) for every stretch of [at, at + size) over which the value stays.
+// Calls visit(time, first, size) for every stretch of [at, at + size) over which the value is
+// constant.
 template <class Visit>
 void each_stretch(const tuning& value, tick at, std::size_t size, Visit visit) {
     for (std::size_t done = 0; done < size;) {
@@ -59,7 +60,7 @@ void each_stretch(const tuning& value, tick at, std::size_t size, Visit visit) {
 
 }  // namespace
 
-// One path in one stretch of time: [begin, end), with the fades after either.
+// One path in the time [begin, end); it is faded in after `begin`, and out after `end`.
 struct mixer::path {
     std::size_t number;
     std::size_t from;
@@ -71,9 +72,9 @@ struct mixer::path {
     std::unique_ptr<sample_model::trace_filter> trace{};
     std::unique_ptr<sample_model::large_scale_gain> large_scale{};
     std::unique_ptr<sample_model::stage_chain> impairments{};
-    tick position = never;  // where those with a memory stand
+    tick position = never;  // next sample of the parts that have a memory
     tick begin = INT64_MIN, end = never;
-    bool begins_alike = false, ends_alike = false;
+    bool begins_level_only = false, ends_level_only = false;
 
     tick memory() const noexcept {
         return (multipath ? multipath->memory() : 0) + (trace ? trace->memory() : 0) +
@@ -107,8 +108,8 @@ mixer::mixer(const mix_config& config)
       loss_db_(config.nodes.size(), tuning(0)),
       receivers_(config.nodes.size()),
       scratch_(block),
-      before_(block),
-      fed_(sample_model::sample_clock::largest_feed),
+      past_(block),
+      clock_input_(sample_model::sample_clock::largest_feed),
       hearing_hz_(config.hearing_hz) {
     tick longest_receiver = 0, longest_path = 0;
     for (std::size_t i = 0; i < config.nodes.size(); ++i) {
@@ -127,8 +128,8 @@ mixer::mixer(const mix_config& config)
     max_delay_ = longest_path + longest_receiver;
 }
 
-// One tap without delay needs no filter: nothing if it is constant, one multiplication if it fades
-// at a constant speed. The random numbers are those of the tap in the delay line all the same.
+// A single tap without delay needs no filter: no operation if it is constant, one multiplication if
+// it fades at a constant speed. Its random numbers are those of the same tap in the delay line.
 void mixer::path::make_channel(const path_config& c, std::uint64_t seed) {
     if (c.trace) trace = std::make_unique<sample_model::trace_filter>(*c.trace);
     if (!c.channel) return;
@@ -149,12 +150,12 @@ void mixer::path::make_channel(const path_config& c, std::uint64_t seed) {
 }
 
 void mixer::replace(std::size_t number, std::size_t receiver, prepared_path next, tick at,
-                    bool alike) {
+                    bool level_only) {
     auto& paths = paths_[receiver];
     for (auto& p : paths)
-        if (p->number == number && p->end == never) p->end = at, p->ends_alike = alike;
+        if (p->number == number && p->end == never) p->end = at, p->ends_level_only = level_only;
     next->begin = at;
-    next->begins_alike = alike;
+    next->begins_level_only = level_only;
     max_delay_ = std::max(max_delay_, next->delay + next->memory() + longest_receiver_);
     paths.push_back(std::move(next));
 }
@@ -168,11 +169,11 @@ tick mixer::settled(std::size_t number, std::size_t receiver) const noexcept {
 }
 
 void mixer::set_noise(std::size_t receiver, dbfs level, tick at) {
-    noise_dbfs_[receiver].set_for_good(at, level.value);
+    noise_dbfs_[receiver].set_and_cancel_later(at, level.value);
 }
 
 void mixer::set_blackout(std::size_t receiver, db loss, tick from, tick to) {
-    loss_db_[receiver].set_for_good(from, loss.value);
+    loss_db_[receiver].set_and_cancel_later(from, loss.value);
     if (to != never) loss_db_[receiver].set(to, 0);
 }
 
@@ -191,7 +192,7 @@ std::vector<path_tap> mixer::taps(std::size_t number, std::size_t receiver, tick
         cf32 common = p->amplitude;
         if (p->shift_hz != 0) shift({&common, 1}, at, p->shift_hz);
         if (p->large_scale) p->large_scale->work(at, {&common, 1}, {&common, 1});
-        weigh(*p, receiver, at, {&common, 1});
+        apply_fades(*p, receiver, at, {&common, 1});
         const double latency = p->multipath ? static_cast<double>(p->multipath->latency()) : 0;
         for (std::size_t i = 0; i < gains.size(); ++i)
             found.push_back({static_cast<double>(p->delay) + latency +
@@ -223,7 +224,7 @@ void mixer::make_receiver(std::size_t i, const mix_config& config) {
         if (const auto* clock = std::get_if<clock_offset_config>(&one)) {
             r.clock = std::make_unique<sample_clock>(clock->ppm);
             before.swap(after);
-        } else if (!std::holds_alternative<gap_config>(one)) {  // those are the medium's
+        } else if (!std::holds_alternative<gap_config>(one)) {  // the medium makes the gaps
             after.push_back(one);
         }
     }
@@ -242,8 +243,8 @@ void mixer::hear(std::size_t receiver, tick at, std::span<cf32> out,
         const tick start = at - (chain.impairments ? chain.impairments->memory() : 0);
         if (chain.clock) restart_clock(receiver, start, transmitters, tunings);
         for (tick t = start; t < at;) {
-            const std::span<cf32> past(before_.data(), static_cast<std::size_t>(std::min<tick>(
-                                                           static_cast<tick>(block), at - t)));
+            const std::span<cf32> past(past_.data(), static_cast<std::size_t>(std::min<tick>(
+                                                         static_cast<tick>(block), at - t)));
             sampled(receiver, t, past, transmitters, tunings);
             chain.impairments->work(t, past, past);
             t += static_cast<tick>(past.size());
@@ -268,9 +269,9 @@ void mixer::restart_clock(std::size_t receiver, tick at,
     receiver_chain& chain = receivers_[receiver];
     const tick begin = chain.clock->oldest_input(at);
     for (tick t = begin - chain.before_clock->memory(); t < begin;) {
-        const std::span<cf32> x(
-            fed_.data(), static_cast<std::size_t>(
-                             std::min<tick>(sample_model::sample_clock::largest_feed, begin - t)));
+        const std::span<cf32> x(clock_input_.data(),
+                                static_cast<std::size_t>(std::min<tick>(
+                                    sample_model::sample_clock::largest_feed, begin - t)));
         sum(receiver, t, x, transmitters, tunings);
         chain.before_clock->work(t, x, x);
         t += static_cast<tick>(x.size());
@@ -290,8 +291,9 @@ void mixer::sampled(std::size_t receiver, tick at, std::span<cf32> out,
         const tick needed = chain.clock->newest_input(first + static_cast<tick>(n) - 1) + 1;
         while (chain.clock->fed() < needed) {
             const tick t = chain.clock->fed();
-            const std::span<cf32> x(fed_.data(), static_cast<std::size_t>(std::min<tick>(
-                                                     sample_clock::largest_feed, needed - t)));
+            const std::span<cf32> x(
+                clock_input_.data(),
+                static_cast<std::size_t>(std::min<tick>(sample_clock::largest_feed, needed - t)));
             sum(receiver, t, x, transmitters, tunings);
             chain.before_clock->work(t, x, x);
             chain.clock->feed(x);
@@ -336,33 +338,34 @@ void mixer::add_path(path& p, std::size_t receiver, tick at, std::span<cf32> out
         for (tick t = at - p.memory(); t < at;) {
             const std::span<cf32> past =
                 x.first(std::min(x.size(), static_cast<std::size_t>(at - t)));
-            propagate(p, t, past, transmitter, from, to);
+            received_signal(p, t, past, transmitter, from, to);
             t += static_cast<tick>(past.size());
         }
     }
     p.position = at + static_cast<tick>(out.size());
-    if (!propagate(p, at, x, transmitter, from, to)) return;
-    weigh(p, receiver, at, x);
+    if (!received_signal(p, at, x, transmitter, from, to)) return;
+    apply_fades(p, receiver, at, x);
     float* y = reinterpret_cast<float*>(out.data());
     const float* v = reinterpret_cast<const float*>(x.data());
     for (std::size_t i = 0; i < 2 * out.size(); ++i) y[i] += v[i];
 }
 
-void mixer::weigh(const path& p, std::size_t receiver, tick at, std::span<cf32> x) const noexcept {
+void mixer::apply_fades(const path& p, std::size_t receiver, tick at,
+                        std::span<cf32> x) const noexcept {
     const tick last = at + static_cast<tick>(x.size()) - 1;
     if (p.fades_in(at) || last >= p.end) {
         const auto share = [](tick t) {
             return std::clamp((static_cast<double>(t) + 0.5) / double{fade_samples}, 0.0, 1.0);
         };
-        const auto rise = [](double part, bool alike) {
-            return alike ? part : std::sin(std::numbers::pi / 2 * part);
+        const auto rise = [](double part, bool level_only) {
+            return level_only ? part : std::sin(std::numbers::pi / 2 * part);
         };
         for (std::size_t i = 0; i < x.size(); ++i) {
             const tick t = at + static_cast<tick>(i);
             double w = 1;
             if (p.begin != INT64_MIN)
-                w = t < p.begin ? 0 : rise(share(t - p.begin), p.begins_alike);
-            if (t >= p.end) w *= rise(1 - share(t - p.end), p.ends_alike);
+                w = t < p.begin ? 0 : rise(share(t - p.begin), p.begins_level_only);
+            if (t >= p.end) w *= rise(1 - share(t - p.end), p.ends_level_only);
             x[i] *= static_cast<float>(w);
         }
     }
@@ -375,9 +378,9 @@ void mixer::weigh(const path& p, std::size_t receiver, tick at, std::span<cf32> 
     });
 }
 
-bool mixer::propagate(path& p, tick at, std::span<cf32> x, const sample_source& transmitter,
-                      const node_tuning& from, const node_tuning& to) {
-    const bool any = emitted(p, at, x, transmitter, from, to);
+bool mixer::received_signal(path& p, tick at, std::span<cf32> x, const sample_source& transmitter,
+                            const node_tuning& from, const node_tuning& to) {
+    const bool any = transmitted_signal(p, at, x, transmitter, from, to);
     if (p.multipath) p.multipath->work(at, x, x);
     if (p.trace) p.trace->work(at, x, x);
     if (p.large_scale) p.large_scale->work(at, x, x);
@@ -385,8 +388,9 @@ bool mixer::propagate(path& p, tick at, std::span<cf32> x, const sample_source& 
     return any || p.remembers();
 }
 
-bool mixer::emitted(path& p, tick at, std::span<cf32> out, const sample_source& transmitter,
-                    const node_tuning& from, const node_tuning& to) {
+bool mixer::transmitted_signal(path& p, tick at, std::span<cf32> out,
+                               const sample_source& transmitter, const node_tuning& from,
+                               const node_tuning& to) {
     bool any = false;
     for (std::size_t done = 0; done < out.size();) {
         const tick t = at + static_cast<tick>(done);

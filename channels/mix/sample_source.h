@@ -12,10 +12,10 @@ namespace wip::mix {
 class sample_source {
 public:
     virtual ~sample_source() = default;
-    // false: nothing is known that may not be zero; the mixer then need not ask for samples.
+    // Returns false if all samples are zero, so that the mixer need not read them.
     virtual bool active() const noexcept = 0;
-    // Samples of [from, from + out.size()) at unit gain; zero where nothing is sent. false: all
-    // zero.
+    // Samples of [from, from + out.size()) at unit gain; zero where nothing is sent. Returns false
+    // if they are all zero.
     virtual bool read(tick from, std::span<cf32> out) const noexcept = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sample time of a medium: ticks of 1 / 7.68 MHz since its clock started. `never`: no such time.
+// Sample time of a medium: ticks of 1 / 7.68 MHz since its clock started. `never` stands for no
+// time at all.
 #pragma once
 
 #include <complex>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A value that changes at given samples: frequencies and gains, each with the phase that the radio
-// has with it, in turns. Timed commands may be entered ahead of time and are exact to the sample;
-// the mixer asks for the value and for how long it holds.
+// A frequency or gain that changes at given samples, and the phase of the radio with each value, in
+// turns. Timed commands may be entered ahead of time and take effect at their exact sample.
 #pragma once
 
 #include <algorithm>
@@ -25,20 +24,20 @@ public:
             changes_.insert(at, {time, value, turns});
     }
     // Sets the value from `time` on, and cancels changes at later times.
-    void set_for_good(tick time, double value) {
+    void set_and_cancel_later(tick time, double value) {
         while (changes_.size() > 1 && changes_.back().time >= time) changes_.pop_back();
         set(time, value);
     }
-    double at(tick time) const noexcept { return before(time)->value; }
-    double turns_at(tick time) const noexcept { return before(time)->turns; }
+    double at(tick time) const noexcept { return change_at(time)->value; }
+    double turns_at(tick time) const noexcept { return change_at(time)->turns; }
     std::size_t nof_changes() const noexcept { return changes_.size(); }
     // First time after `time` at which the value changes.
     tick next_change(tick time) const noexcept {
-        auto next = before(time) + 1;
+        auto next = change_at(time) + 1;
         return next == changes_.end() ? never : next->time;
     }
     void forget_before(tick time) {
-        const auto keep = before(time);
+        const auto keep = change_at(time);
         changes_.erase(changes_.begin(), changes_.begin() + (keep - changes_.begin()));
         changes_.front().time = INT64_MIN;
     }
@@ -48,7 +47,7 @@ private:
         tick time;
         double value, turns;
     };
-    std::vector<change>::const_iterator before(tick time) const noexcept {
+    std::vector<change>::const_iterator change_at(tick time) const noexcept {
         return std::upper_bound(changes_.begin() + 1, changes_.end(), time,
                                 [](tick t, const change& c) { return t < c.time; }) -
                1;

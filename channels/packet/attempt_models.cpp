@@ -35,9 +35,10 @@ public:
         begin(0);
     }
     bool fails(std::int64_t at_ns) override {
-        // After this time the state is independent of the last one.
-        const double forgotten_ns = 1e8 * (config_.good_ms + config_.bad_ms);
-        if (static_cast<double>(at_ns) - until_ns_ > forgotten_ns) begin(at_ns);
+        // After this time the state is practically independent of the last one: 100 times the sum
+        // of the mean durations.
+        const double independent_after_ns = 1e8 * (config_.good_ms + config_.bad_ms);
+        if (static_cast<double>(at_ns) - until_ns_ > independent_after_ns) begin(at_ns);
         while (until_ns_ <= static_cast<double>(at_ns)) {
             bad_ = !bad_;
             until_ns_ += duration();
@@ -67,18 +68,18 @@ class fading final : public attempt_errors {
 public:
     fading(const attempt_config& c, std::uint32_t purpose)
         : gain_(c.doppler_hz, rate, c.seed, purpose),
-          least_(std::pow(10, 0.1 * (c.needed_db - c.snr_db))) {}
+          least_power_(std::pow(10, 0.1 * (c.needed_db - c.snr_db))) {}
     bool fails(std::int64_t at_ns) override {
         std::array<std::complex<float>, 1> h;
         gain_.seek(at_ns / (1'000'000'000 / rate));
         gain_.gains(h);
-        return std::norm(h[0]) < least_;
+        return std::norm(h[0]) < least_power_;
     }
 
 private:
     static constexpr std::int64_t rate = 1'000'000;
     sample_model::flat_fading gain_;
-    double least_;
+    double least_power_;
 };
 
 class episode final : public attempt_errors {

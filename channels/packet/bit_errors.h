@@ -4,12 +4,13 @@
 // stretch of bits, which the packets run through one after the other and, at its end, again from
 // the start. Positions come from a chain of two states: with probability 1 - burstiness the next
 // error is anywhere in the pattern, with probability burstiness within 8 bits of the one placed
-// before. So burstiness changes how errors cluster and nothing about how many there are. Seeded:
-// the same settings give the same pattern, and a packet's errors depend only on where in the stream
-// of bits it is.
+// before. So burstiness changes how errors cluster, not how many there are. Seeded: the same
+// settings give the same pattern, and a packet's errors depend only on where in the stream of bits
+// it is.
 //
-// The pattern holds 1 to 100 000 errors, whole ones, and its length follows: some 10^8 bits (at
-// 384 kbit/s it repeats after 260 s), 1 / BER below a BER of 10^-8, 10^5 / BER above 10^-3.
+// The pattern has a whole number of errors, 1 to 100 000, from which its length follows: some 10^8
+// bits (at 384 kbit/s it repeats after 260 s), 1 / BER below a BER of 10^-8, 10^5 / BER above
+// 10^-3.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +40,12 @@ public:
 private:
     std::int64_t length_;
     std::vector<std::int64_t> positions_;
-    std::int64_t now_ = 0;  // position of the next bit, 0 .. length_ - 1
-    std::size_t next_ = 0;  // first error at or after it
+    std::int64_t position_ = 0;   // position of the next bit, 0 .. length_ - 1
+    std::size_t next_error_ = 0;  // index of the first error at or after it
 };
 
-// Decorator of a packet port: every packet goes on, with its errors. The errors hit what follows
-// the first `spared_bytes(packet)` bytes; what is spared does not move the pattern on.
+// Decorator of a packet port: every packet goes on, with its errors. The first
+// `spared_bytes(packet)` bytes get no errors and take no bits of the pattern.
 class bit_error_port {
 public:
     using sink = std::function<void(std::span<const std::uint8_t> packet, bool damaged)>;
@@ -62,7 +63,7 @@ public:
 private:
     bit_error_pattern pattern_;
     spared spared_bytes_;
-    sink next_;
+    sink next_error_;
     std::vector<std::uint8_t> packet_;
     counts counts_;
 };

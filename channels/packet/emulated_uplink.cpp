@@ -31,10 +31,10 @@ void uplink_config::check() const {
 }
 
 struct emulated_uplink::state {
-    // Dice that fall alike on every platform (the standard distributions do not).
-    class dice {
+    // Random events that are the same on every platform (the standard distributions are not).
+    class random_events {
     public:
-        explicit dice(std::uint64_t seed) : engine_(seed) {}
+        explicit random_events(std::uint64_t seed) : engine_(seed) {}
         bool hits(double probability) {
             return static_cast<double>(engine_() >> 11) * 0x1p-53 < probability;
         }
@@ -46,8 +46,8 @@ struct emulated_uplink::state {
     explicit state(const uplink_config& c)
         : config(c),
           bits_per_second(std::llround(c.kbps * 1000)),
-          packet_dice(c.seed),
-          feedback_dice(c.seed ^ 0x9e3779b97f4a7c15U),
+          packet_losses(c.seed),
+          feedback_losses(c.seed ^ 0x9e3779b97f4a7c15U),
           queue(c.queue, [this](const queued_packet& p, queue_drop why) {
               const bool managed = why == queue_drop::managed;
               (managed ? statistics.dropped_queue_managed : statistics.dropped_queue_full)
@@ -60,11 +60,11 @@ struct emulated_uplink::state {
 
     uplink_config config;
     std::int64_t bits_per_second;
-    dice packet_dice, feedback_dice;
+    random_events packet_losses, feedback_losses;
     packet_queue queue;
     queued_packet on_line;  // the packet that is being sent, if `busy`
     bool busy = false;
-    std::int64_t left = 0;  // units of 1/1500 bit of it that are still to be sent
+    std::int64_t units_left = 0;  // of that packet, in units of 1/1500 bit
     bool started = false;
     std::int64_t next = 0;
     uplink_statistics statistics;
@@ -124,21 +124,21 @@ bool emulated_uplink::state::put_on_line(std::int64_t now) {
     // Packets that come later than this slot are not sent in it.
     if (queue.empty() || queue.first_arrival_ns() > slot_start_ns(slot(now))) return false;
     busy = queue.pop(slot_start_ns(slot(now)), on_line);
-    left = static_cast<std::int64_t>(on_line.bytes()) * 8 * slots_per_second;
+    units_left = static_cast<std::int64_t>(on_line.bytes()) * 8 * slots_per_second;
     return busy;
 }
 
 void emulated_uplink::state::run_slot(std::int64_t now, std::vector<uplink_packet>& out) {
     std::int64_t units = bits_per_second;
     while (units > 0 && put_on_line(now)) {
-        const std::int64_t part = std::min(units, left);
+        const std::int64_t part = std::min(units, units_left);
         units -= part;
-        left -= part;
-        if (left > 0) break;
+        units_left -= part;
+        if (units_left > 0) break;
         busy = false;
         const std::size_t bytes = on_line.bytes();
         auto& where =
-            packet_dice.hits(config.loss) ? statistics.dropped_lost : statistics.delivered;
+            packet_losses.hits(config.loss) ? statistics.dropped_lost : statistics.delivered;
         where.add(bytes);
         if (&where == &statistics.delivered)
             out.push_back({slot(now + 2 + config.delay_slots), std::move(on_line.data), on_line.tag,
@@ -167,7 +167,7 @@ std::vector<uplink_packet> emulated_uplink::on_slot(slot now) {
 bool emulated_uplink::feedback_lost() {
     auto& s = *state_;
     s.statistics.feedback.add(feedback_bytes);
-    const bool lost = s.feedback_dice.hits(s.config.feedback_loss);
+    const bool lost = s.feedback_losses.hits(s.config.feedback_loss);
     if (lost) s.statistics.feedback_lost.add(feedback_bytes);
     return lost;
 }

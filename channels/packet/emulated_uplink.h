@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The emulated uplink at the terminal (Alfredsson 2012, section 5.4): a queue of IP packets (under
 // one of the queue disciplines of queue/packet_queue.h) in front of a line of constant capacity,
-// then a delay and a seeded loss. Feedback takes no capacity, is lost on its own dice and is
-// counted apart.
+// then a delay and a seeded loss. Feedback takes no capacity, has losses of its own and is counted
+// separately.
 //
 // Time is counted in slots of 1/1500 s and capacity in whole bits a second, so that no rounding
-// accumulates: a slot hands out `bps` units, a bit costs 1500 of them. A line that has nothing to
-// send does not save capacity. A packet whose last bit is sent in slot c arrives at the start of
-// slot c + 2 + delay_slots: it is on the line during c, signalled during c + 1, as the feedback is.
+// accumulates: each slot adds as many units as the capacity has bits a second, and a bit costs 1500
+// units. A line that has nothing to send does not save capacity. A packet whose last bit is sent in
+// slot c arrives at the start of slot c + 2 + delay_slots: it is on the line during c, signalled
+// during c + 1, as the feedback is.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,12 @@
 
 namespace wip {
 
-// A line that is fast and long holds much: rate times delay is what its sender can make it hold.
+// The most that may be on the line at a time (rate times delay), since it takes memory.
 inline constexpr double most_on_the_way = 64e6;  // bytes
 
 struct uplink_config {
     double kbps = setting::uplink_kbps.initial;  // IP capacity
-    // The delay holds while no more than most_on_the_way is on the line.
+    // Limited so that at most most_on_the_way bytes are on the line.
     int delay_slots = setting::uplink_delay_slots.initial;
     double loss = 0;           // probability that an IP packet is lost
     double feedback_loss = 0;  // probability that the feedback of a slot is lost
@@ -47,7 +48,8 @@ struct uplink_statistics {
     packets_bytes dropped_queue_full;
     packets_bytes dropped_queue_managed;  // by the queue discipline, to signal congestion
     packets_bytes dropped_lost;
-    packets_bytes dropped_not_ip;  // neither IPv4 nor IPv6, or length field != size
+    packets_bytes dropped_not_ip;  // neither IPv4 nor IPv6, or the length in the header is not the
+                                   // packet's size
     packets_bytes feedback;        // slots of feedback; bytes in the format of wire/feedback_bits.h
     packets_bytes feedback_lost;   // part of `feedback`
 };
@@ -71,13 +73,13 @@ public:
     // come out again with it.
     bool on_sdu(std::span<const std::uint8_t> packet, slot now, int tag = 0,
                 std::int64_t offered_ns = 0);
-    // One slot of the line; call once for each slot, in order (slots left out are made up for).
-    // Returns the packets whose last bit was sent, those lost on the way excepted.
+    // One slot of the line; call it once for each slot, in order (skipped slots are caught up
+    // with). Returns the packets whose last bit was sent, those lost on the way excepted.
     std::vector<uplink_packet> on_slot(slot now);
     // Counts one feedback and says whether the line loses it.
     bool feedback_lost();
-    // Changes capacity, delay, losses and queue limit at run time; what is queued stays, the dice
-    // go on. The seed cannot change. Throws as check() does.
+    // Changes capacity, delay, losses and queue limit at run time; queued packets stay, the random
+    // sequences continue. The seed cannot change. Throws as check() does.
     void reconfigure(const uplink_config& config);
 
     const uplink_statistics& statistics() const;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sends each packet of the server's to its terminal, by the destination in its IP header:
+// Sends each packet from the server to its terminal, by the destination in its IP header:
 //
 //   one terminal               it gets every packet, as on a cable between two interfaces
-//   its address                the terminal that has it
+//   a terminal's address       that terminal
 //   multicast, and broadcast   every terminal, one copy each (224.0.0.0/4, 255.255.255.255, the
 //                              broadcast address of the terminals' subnet; IPv6: ff00::/8)
 //   any other IP address       dropped and counted: there is no such terminal
 //   no IP header               the first terminal's link, which counts it (`not_ip`)
 //
-// Conservation: every packet that comes is offered to a link or counted here, and every copy beyond
-// the first is counted, so that what came from the interface is what the links were offered, less
-// the copies, plus what was dropped here.
+// Conservation: packets from the interface = packets offered to the links - copies() + dropped().
 #pragma once
 
 #include <array>
@@ -29,8 +27,8 @@ using address6 = std::array<std::uint8_t, 16>;
 
 class terminal_router {
 public:
-    // `terminals`: the address of each, "ADDRESS/LENGTH" (IPv4); `terminals6`: their IPv6
-    // addresses, of all or of none. Throws std::invalid_argument.
+    // `terminals`: the IPv4 address of each, "ADDRESS/LENGTH"; `terminals6`: their IPv6 addresses,
+    // one for each or none at all. Throws std::invalid_argument.
     explicit terminal_router(const std::vector<std::string>& terminals,
                              const std::vector<address6>& terminals6 = {});
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The emulated uplink as one packet link: the line at the terminal (emulated_uplink.h) and what has
-// left it but not arrived yet. What comes in a slot may be sent in that slot; packets arrive at the
-// start of a slot, in the order in which they came, also when the delay is made shorter meanwhile.
+// The emulated uplink as one packet link: the line at the terminal (emulated_uplink.h) and the
+// packets that have left it but not arrived yet. A packet that is offered in a slot may be sent in
+// that slot; packets arrive at the start of a slot, in the order in which they were offered, also
+// when the delay is made shorter meanwhile.
 #pragma once
 
 #include <deque>
@@ -25,16 +26,16 @@ public:
     void reconfigure(const uplink_config& config) { line_.reconfigure(config); }
 
     const uplink_statistics& line() const { return line_.statistics(); }
-    const packets_bytes& on_the_way() const { return flying_; }
+    const packets_bytes& on_the_way() const { return on_the_way_count_; }
 
 private:
     void run_line(slot done);
 
     emulated_uplink line_;
     std::deque<uplink_packet> on_the_way_;  // by arrival
-    packets_bytes flying_;
+    packets_bytes on_the_way_count_;
     bool started_ = false;
-    slot sent_;  // last slot of the line
+    slot last_slot_;  // last slot that the line has finished
 };
 
 }  // namespace wip

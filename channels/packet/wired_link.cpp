@@ -11,7 +11,8 @@ namespace wip::packet_model {
 namespace {
 
 constexpr std::int64_t ns_per_s = 1'000'000'000;
-constexpr std::size_t most_spare = 4096;  // buffers: more were needed once, and may never be again
+// Free buffers that are kept; more would keep the memory of the largest load.
+constexpr std::size_t most_spare = 4096;
 
 queue_config queue_of(const wired_config& c, std::uint32_t line_purpose) {
     queue_config q = c.queue;
@@ -49,11 +50,13 @@ void wired_link::reconfigure(const wired_config& config) {
     delay_ns_ = std::llround(config.delay_ms * 1e6);
     most_held_ = static_cast<std::size_t>(std::llround(config.held_mb * 1e6));
     const std::int64_t bits_per_second = std::llround(config.rate_kbps * 1e3);
-    if (bits_per_second != bits_per_second_) free_rest_ = 0;  // a share of the former rate
+    // The remainder is in units of the former rate.
+    if (bits_per_second != bits_per_second_) free_rest_ = 0;
     bits_per_second_ = bits_per_second;
 }
 
-// Returns when a packet that goes on the line then, or when it is free, has left it.
+// Puts a packet on the line at start_ns, or later when the line is free, and returns the time at
+// which it has left the line.
 std::int64_t wired_link::pass_line(std::size_t bytes, std::int64_t start_ns) {
     if (bits_per_second_ == 0) return start_ns;
     if (free_ns_ < start_ns) free_ns_ = start_ns, free_rest_ = 0;
@@ -81,7 +84,8 @@ void wired_link::forget_left(std::int64_t now_ns) {
     while (!on_line_.empty() && on_line_.front() <= now_ns) on_line_.pop_front();
 }
 
-// The line takes the next packet of the queue discipline, unless it drops all.
+// Puts the next packet of the queue discipline on the line, unless the discipline drops all of
+// them.
 void wired_link::start(std::int64_t at_ns) {
     if (!waiting_.pop(at_ns, starting_)) return;
     forget_left(at_ns);
@@ -156,7 +160,8 @@ void wired_link::withdraw(std::int64_t now_ns, const sink& take) {
     free_ns_ = now_ns;
     free_rest_ = 0;
     if (waiting_.empty()) return;
-    // None of those that have not been on the line is dropped on its way out.
+    // The packets that wait are taken out with drop tail, so that the discipline drops none of
+    // them.
     const queue_config discipline = waiting_.config();
     queue_config plain = discipline;
     plain.kind = queue_kind::drop_tail;

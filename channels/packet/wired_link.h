@@ -4,18 +4,19 @@
 // 2012, 5.3.1). The queue has one of the disciplines of queue/packet_queue.h. Time is whole
 // nanoseconds of the cell's clock, given by the caller. A packet that arrives at t is
 //
-//   lost       with probability `loss`, on seeded dice of its own
-//   refused    when `queue_packets` wait or are on the line already (only where there is a rate)
-//   not held   when with it more than `held_mb` would be on the way, so that a sender without a
-//              limit and a long delay cannot take the memory of the computer
-//   there      at max(t, line free) + bits / rate + delay
+//   lost       with probability `loss`, from a random sequence of its own
+//   refused    when `queue_packets` already wait or are on the line (only if the rate is limited)
+//   not held   when with it more than `held_mb` would be on the way, so that a fast sender and a
+//              long delay cannot exhaust the computer's memory
+//   delivered  at max(t, line free) + bits / rate + delay
 //
-// so packets leave in the order in which they came, and the line's end is carried on in full
-// precision (a remainder below one nanosecond is kept), so that the rate is exact over any time.
+// so packets leave in the order in which they came. The time at which the line is free is kept with
+// its remainder below one nanosecond, so that the rate is exact over any time.
 //
-// Other settings hold for the packets that come from then on: those on their way keep their time,
-// and none overtakes them. With a discipline other than drop tail, packets get their time when they
-// go on the line, so that it may drop or overtake those that wait; a new rate holds for these, too.
+// Changed settings hold for packets that arrive later: those on their way keep their time, and none
+// overtakes them. With a discipline other than drop tail, a packet's time is set when it goes on
+// the line, so that the discipline may drop or reorder waiting packets; a new rate holds for these,
+// too.
 #pragma once
 
 #include <algorithm>
@@ -36,9 +37,9 @@ struct wired_config {
     double rate_kbps = 0;  // 0: no limit
     double loss = 0;
     int queue_packets = setting::to_base_queue_packets.initial;  // the packet on the line counts
-    queue_config queue{};  // its seed does not matter: it follows from `seed`
+    queue_config queue{};  // its seed is not used: `seed` takes its place
     double held_mb =
-        setting::to_base_held_mb.initial;  // of all that has not arrived; see held_bytes()
+        setting::to_base_held_mb.initial;  // MB, the most that may be on the way; see held_bytes()
     std::uint64_t seed = 1;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
@@ -46,14 +47,14 @@ struct wired_config {
 // `purpose` of the two directions, so that every cell with one seed loses the same packets.
 inline constexpr std::uint32_t to_base_purpose = 0x57495201, from_base_purpose = 0x57495202;
 
-// A packet on the way takes its own bytes and what is kept about it, so that `held_mb` bounds the
-// packets, too.
+// Memory of the packets on the way: their bytes and what is stored about each, so that `held_mb`
+// also limits the number of small packets.
 inline constexpr std::size_t bytes_about_a_packet = 128;
 inline constexpr std::size_t held_bytes(const packets_bytes& queued) {
     return queued.bytes + queued.packets * bytes_about_a_packet;
 }
 
-// Reason under which the queue discipline's drops are counted.
+// Name under which the drops of the queue discipline are counted.
 inline constexpr const char* wired_managed_drop = "wired_queue_managed";
 
 // Conservation: in = out + queued + lost + refused + managed + not_held. `managed`: dropped by the
@@ -111,8 +112,8 @@ private:
     // The line is free at free_ns_ + free_rest_ / bits_per_second_ nanoseconds.
     std::int64_t free_ns_ = 0, free_rest_ = 0;
     std::deque<std::int64_t> on_line_;  // when each packet has left the line
-    std::deque<waiting> queue_;         // on the line or behind it
-    packet_queue waiting_;              // in front of it, under a queue discipline
+    std::deque<waiting> queue_;         // packets on the line or in the delay after it
+    packet_queue waiting_;              // packets before the line, under a queue discipline
     queued_packet starting_;
     std::vector<std::vector<std::uint8_t>> spare_;  // buffers of packets that left
     wired_statistics statistics_;

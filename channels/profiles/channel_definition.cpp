@@ -17,7 +17,7 @@ namespace {
 using namespace sample_model;
 using yaml::place, yaml::refuse;
 
-constexpr int deepest = 4;  // of based_on
+constexpr int deepest = 4;  // most definitions in a chain of based_on
 
 struct source_text {
     std::string text, file;
@@ -42,7 +42,7 @@ source_text read_source(const std::string& name, const std::string& beside) {
     }
 }
 
-// The file with what it is based on: its own keys in front of those of the other.
+// Merges a definition with the one that it is based on; its own keys replace those of the other.
 YAML::Node resolve(const source_text& source, int depth) {
     const place top(source.text, source.file);
     top.expect_keys({"name", "source", "based_on", "carrier_hz", "speed_kmh", "delay_spread_ns",
@@ -110,7 +110,8 @@ delay_profile read_profile(const place& top, const std::string& name,
     return profile;
 }
 
-// Numbers by name into a struct: what is not given keeps its default.
+// Reads numbers by key into the members of a struct; a member whose key is missing keeps its
+// default.
 template <class Config>
 struct number_field {
     const char* name;

@@ -3,7 +3,7 @@
 //
 //   name: example
 //   source: where the numbers come from
-//   based_on: jakes            # everything that is not given here; a name, or a file beside this
+//   based_on: jakes            # has the keys that are missing here; a name, or a file beside this
 //   carrier_hz: 1.8e9
 //   speed_kmh: 75              # or {lowest: 0, highest: 70}: drawn with the seed
 //   delay_spread_ns: 30        # only with normalised delays
@@ -22,9 +22,10 @@
 //
 // The parts are described in sample/{tap_process,motion,large_scale}.h. `spread_db` is a standard
 // deviation or, with `reading: variance`, its square, or with `reading: innovation` the variance of
-// the noise that drives the process: its own is that over 1 - pole^2. A random user walks or drives
-// to and fro between two points drawn evenly over the ring, at a speed drawn evenly. Every key is
-// known, every value checked; errors are one line with file, key, value and what is valid.
+// the noise that drives the process: that of the process is this variance divided by 1 - pole^2. A
+// random user walks or drives to and fro between two points drawn evenly over the ring, at a speed
+// drawn evenly. Every key is known, every value checked; errors are one line with file, key, value
+// and what is valid.
 #pragma once
 
 #include <optional>
@@ -59,7 +60,7 @@ struct channel_definition {
     double carrier_hz = 1.8e9;
     speed_range speed;
     std::optional<sample_model::shadowing_config> shadowing;
-    bool shadowing_default = false;  // part of the channel by default
+    bool shadowing_default = false;  // shadowing is on unless it is switched off
     std::optional<sample_model::passing_train> train;
     std::optional<sample_model::path_loss_config> path_loss;
     std::vector<user_track> users;
@@ -67,7 +68,7 @@ struct channel_definition {
     std::optional<sample_model::attenuator_config> attenuator;
     std::vector<sample_model::blackout_config> blackouts;
 
-    // Does it move by itself, so that no speed may be asked for?
+    // Whether the definition describes the motion, so that no speed can be chosen.
     bool own_motion() const { return train || !users.empty() || random_users; }
     std::size_t nof_users() const {
         return random_users ? max_random_users : users.empty() ? 1 : users.size();
@@ -84,7 +85,7 @@ struct channel_choice {
     std::size_t user = 0;
 };
 
-// Names that are compiled in.
+// Names of the built-in definitions.
 std::vector<std::string> names();
 
 // Throw std::invalid_argument, one line, for an unknown name, a bad file, or a delay spread (ns)
@@ -95,8 +96,8 @@ channel_definition parse_definition(const std::string& text, const std::string& 
                                     std::optional<double> delay_spread_ns = std::nullopt);
 
 // One user's channel: a function of (definition, choice, seed). Throws std::invalid_argument for a
-// choice that the definition does not leave. With `seed` and `purpose` = user number it makes
-// tap_processes, large_scale (bin level) and the medium's path (sample level) alike.
+// choice that the definition does not allow. With the same `seed`, and the user number as
+// `purpose`, the bin level and the sample level have the same fading and large-scale gain.
 sample_model::channel_config realise(const channel_definition& definition,
                                      const channel_choice& choice, std::uint64_t seed);
 

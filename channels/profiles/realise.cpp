@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From a definition to one user's channel: what is left to the seed is drawn here.
+// Makes one user's channel from a definition; everything that depends on the seed alone (speed,
+// waypoints) is drawn here.
 #include <cmath>
 #include <numbers>
 #include <stdexcept>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The loops of filters whose coefficients belong to blocks of the absolute index: samples come in
 // pieces of any size, blocks begin at multiples of `block`, and vectors at multiples of their size,
-// so that how a stream is cut changes no bit. A piece of a block computes whole vectors and throws
-// away what was not asked for.
+// so that the way in which a stream is cut into calls changes no bit. For a part of a block, whole
+// vectors are computed and the samples that were not requested are discarded.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ inline void produce_blocks(std::int64_t first, std::span<cf32> out, Prepare prep
     }
 }
 
-// The same for a stage: one output for each input, out of a history.
+// The same for a stage that has one output for each input and reads earlier inputs from `history`.
 template <int block, class Prepare, class Filter>
 inline void filter_blocks(history_buffer& history, std::int64_t first, std::span<const cf32> in,
                           std::span<cf32> out, Prepare prepare, Filter filter) noexcept {

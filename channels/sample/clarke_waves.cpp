@@ -17,8 +17,8 @@ namespace {
 
 constexpr float amplitude = 0.125f;  // 64^-1/2
 
-// The fraction of a number, in units of 2^-32. The last bits of a double above 2^52 are those of an
-// integer; a conversion to one would need AVX-512, or be scalar.
+// The fraction of a number, in units of 2^-32. It is taken from the last bits of a double above
+// 2^52, which are those of an integer, since a vector conversion to integers would need AVX-512.
 std::uint32_t fraction(double turns) {
     return static_cast<std::uint32_t>(
         std::bit_cast<std::uint64_t>(std::floor((turns - std::floor(turns)) * 0x1p32) + 0x1p52));
@@ -49,7 +49,8 @@ clarke_row::clarke_row(std::span<const clarke_waves> of, bool steady) : size_(of
             radians_.push_back(steady ? w.radians_per_knot_[n]
                                       : static_cast<float>(2 * std::numbers::pi * w.direction_[n]));
         }
-    radians_.resize(radians_.size() + nof_lanes);  // the last wave is read as a whole vector, too
+    // Padding, since the last wave is read as a whole vector.
+    radians_.resize(radians_.size() + nof_lanes);
 }
 
 // Sum of the waves and its derivative.

@@ -8,7 +8,7 @@
 //   also keeps any two waves from having the same Doppler shift.
 //   p_n random: h is a sum of 64 independent phasors, Gaussian but for E|h|^4 = 2 - 1/N.
 // Two processes of different (seed, purpose) have different u and p: they are independent.
-// The sum is evaluated at knots `spacing` samples apart with its exact derivative; users put a
+// The sum is evaluated at knots `spacing` samples apart with its exact derivative; callers put a
 // cubic Hermite polynomial between them, whose error is below (2 pi f T)^4/384. Phases are computed
 // from the absolute index in double precision, so a knot depends on (seed, index) and nothing else.
 #pragma once
@@ -41,12 +41,13 @@ private:
     alignas(64) std::array<float, waves> radians_per_knot_;
 };
 
-// The knots of up to nof_lanes processes (types/lanes.h), bit for bit the same whichever other ones
-// are beside them: the additions of one have to follow each other, those of several go side by
-// side.
+// Evaluates up to nof_lanes processes (types/lanes.h) together. The additions of one process depend
+// on each other; those of several run in one vector. The result of a process does not depend on the
+// others, to the bit.
 class clarke_row {
 public:
-    // Steady: at knot x, scale 1. Else after x wavelengths, `scale` of them in a knot spacing.
+    // How evaluate() takes its arguments: if `steady`, x is the number of the knot, and scale is 1;
+    // else x is the distance travelled in wavelengths, and scale the wavelengths in a knot spacing.
     clarke_row(std::span<const clarke_waves> of, bool steady);
 
     std::size_t size() const noexcept { return size_; }

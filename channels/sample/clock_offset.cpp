@@ -11,7 +11,7 @@ namespace {
 
 __extension__ typedef __int128 wide;
 constexpr std::int64_t one = moving_delay::one;
-constexpr std::int64_t whole = 1'000'000'000'000;  // parts
+constexpr std::int64_t parts_per_unit = 1'000'000'000'000;  // a part is 10^-12
 
 }  // namespace
 
@@ -35,7 +35,7 @@ clock_offset::clock_offset(const clock_offset_config& c, const stage_context&)
 }
 
 std::int64_t clock_offset::delay(std::int64_t n) const noexcept {
-    const wide moved = static_cast<wide>(n) * parts_ * one / whole;
+    const wide moved = static_cast<wide>(n) * parts_ * one / parts_per_unit;
     return static_cast<std::int64_t>(
         std::clamp<wide>(start_ + moved, 0, static_cast<wide>(limit_)));
 }

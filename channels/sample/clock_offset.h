@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A sampling clock that is `ppm` fast, as a stage: sample n is taken at the sender's time n - d(n),
 // d(n) = d0 + n ppm/10^6 (n from the medium's time zero). A fast clock therefore sees a delay that
-// grows, a slow one a delay that shrinks from the store d0; a stage cannot see the future, so at
-// the end of its store (d = 0 or d = max_delay_samples) the delay stays where it is: 65536 samples
-// last 28 minutes at 5 ppm. A receiver of the medium has no such end: its clock is a sample_clock.
+// grows, a slow one a delay that shrinks from the store d0; a stage cannot read later samples, so
+// at the limits (d = 0 or d = max_delay_samples) the delay stays where it is: 65536 samples last 28
+// minutes at 5 ppm. A receiver of the medium has no such end: its clock is a sample_clock.
 //
 // d(n) is computed in integers (ppm in units of 10^-6, i.e. parts in 10^12; 2^-32 samples), exact
-// at every multiple of 64; interpolation: moving_delay.h. Only the sampling moves here; an
-// oscillator that also makes the carrier has a cfo of ppm times the carrier frequency beside it.
+// at every multiple of 64; interpolation: moving_delay.h. Only the sampling changes here; for an
+// oscillator that also makes the carrier, add a cfo of ppm times the carrier frequency.
 #pragma once
 
 #include "sample/history_buffer.h"

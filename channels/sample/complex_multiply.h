@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// out = in (re + j im), element by element, through planar arrays. Not for beauty: in the usual
-// interleaved form some compilers merge product and sum (vfmaddsub) in the vector part of a loop
-// and not in its tail, whatever -ffp-contract says; then the last bit of a sample would depend on
-// where a call ends, and the models promise that it does not.
+// out = in (re + j im), element by element, through separate arrays of real and imaginary parts: in
+// the interleaved form some compilers merge product and sum (vfmaddsub) in the vector part of a
+// loop and not in its tail, even with -ffp-contract=off. Then the last bit of a sample would depend
+// on where a call ends, which the models exclude.
 #pragma once
 
 #include <complex>

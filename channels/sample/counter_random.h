@@ -15,8 +15,8 @@ struct random_pair {
     std::uint32_t a, b;
 };
 
-// A word for 32 bits; vectors multiply best in words of 64 where they can. The upper half is not
-// used.
+// A word that holds 32 bits. With AVX-512, vectors multiply best in words of 64 bits, whose upper
+// half is then not used.
 #if defined(__AVX512DQ__)
 using philox_word = std::uint64_t;
 #else
@@ -36,13 +36,13 @@ inline random_pair philox(std::uint64_t counter, std::uint32_t key) noexcept {
 
 inline constexpr std::size_t philox_width = 8;
 
-// The values for the counters first, first + 1, ...: n, and as many more as make n a multiple of
+// Writes the values for the counters first, first + 1, ...: n values, rounded up to a multiple of
 // philox_width.
 void philox_row(std::uint64_t first, std::uint32_t key, std::size_t n, std::uint32_t* a,
                 std::uint32_t* b) noexcept;
 
 // One key for each use of a seed: `purpose` numbers the models that share the seed. Throws
-// bad_input where the program watches over its streams (distinct_streams.h) and another one has the
+// bad_input if the program checks its streams (distinct_streams.h) and another one has the same
 // key.
 std::uint32_t derive_key(std::uint64_t seed, std::uint32_t purpose);
 

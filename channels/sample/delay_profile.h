@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A power delay profile: what arrives when, how strong, and how it fades.
+// A power delay profile: delay, mean power and fading of each tap.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ enum class tap_fading { rayleigh, rice, constant, line_of_sight };  // tap_proce
 
 struct profile_tap {
     double delay_s = 0;
-    double power_db = 0;  // mean power; of a Rice tap line of sight and scattered part together
+    double power_db = 0;  // mean power; for a Rice tap the sum of line of sight and scattered part
     tap_fading fading = tap_fading::rayleigh;
     double k_db = 0;  // Rice: power of the line of sight over that of the scattered part
 };

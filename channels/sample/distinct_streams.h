@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The random streams of one run, each by (seed, purpose), are different ones. A key
-// (counter_random.h) has 32 bits: of n streams two have the same one, and so the same numbers, with
-// probability n^2 / 2^33. A delay line of 23 taps has 46 streams: one seed in four million. Longer
-// keys would change the numbers of every run that was ever published; so a program that makes a run
-// has one of these while it does, and the second of two such streams is refused. All other runs
-// keep their numbers. Streams of different runs may share a key: runs are repeated with other
-// seeds, and no run is compared with itself.
+// Checks that no two random streams of one run, each named by (seed, purpose), have the same key. A
+// key (counter_random.h) has 32 bits: among n streams two have the same key, and so the same
+// numbers, with probability n^2 / 2^33. A delay line of 23 taps has 46 streams: one seed in four
+// million. Longer keys would change the numbers of every published run. So a program has an object
+// of this class during a run, and the second of two streams with one key is refused; all other runs
+// keep their numbers. Streams of different runs may share a key, since runs are repeated with other
+// seeds.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ public:
         bool operator==(const stream&) const = default;
     };
 
-    // One at a time in a process.
+    // At most one object at a time in a process.
     distinct_streams() { watching_.store(this); }
     ~distinct_streams() { watching_.store(nullptr); }
     distinct_streams(const distinct_streams&) = delete;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// When something that happens again and again happens: at start, start + period, ... in samples.
-// Period 0: once. All from the absolute index, in integers.
+// The times of a repeated event, in samples: start, start + period, ... (period 0: once). All are
+// computed in integers from the absolute index.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A sample rate as a ratio of whole numbers, and times at it: a clock and what it is divided by. A
-// time is full seconds and a fraction, as UHD has it; sample n of a rate is at n/rate, exactly the
-// double that is nearest to it, however late.
+// time is full seconds and a fraction, as UHD has it; the time of sample n is n/rate, rounded once
+// to the nearest double, however large n is.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace wip::sample_model {
 
-// clock / divider samples a second by a clock that is `parts` of 10^12 fast.
+// clock / divider samples a second, with a clock that is `parts` x 10^-12 fast.
 struct exact_rate {
     std::int64_t clock, divider = 1, parts = 0;
     double hz() const noexcept {
@@ -24,13 +24,13 @@ struct seconds {
     double fraction;
 };
 
-// Time of sample n by the clock itself, whose error does not matter. n >= 0.
+// Time of sample n >= 0 as the clock itself counts it, so that its error (`parts`) has no effect.
 inline seconds time_of_sample(std::int64_t n, const exact_rate& rate) noexcept {
     const std::int64_t count = n * rate.divider;
     return {count / rate.clock,
             static_cast<double>(count % rate.clock) / static_cast<double>(rate.clock)};
 }
-// The nearest sample.
+// The sample nearest to that time.
 inline std::int64_t sample_of_time(const seconds& t, const exact_rate& rate) noexcept {
     const std::int64_t count = t.full * rate.clock;
     const double rest =

@@ -2,7 +2,7 @@
 // Flat Rayleigh fading with the Doppler spectrum of Clarke and Jakes (clarke_waves.h). Knots are
 // 256 samples apart, with a cubic between them: its error is -98 dB at 800 Hz, -82 dB at 2 kHz. So
 // the gain of a sample depends on (seed, index) and on nothing else.
-// doppler 0: a constant drawn from the same distribution.
+// With a Doppler shift of 0 the gain is a constant, drawn from the same distribution.
 // tests/unit/channels/test_flat_fading.cpp: distribution, J0, level, chunking.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Samples that were lost: `samples` zeros at every event, as a receiver that overflowed and filled
-// the hole sees it. Time goes on; a receiver that closes the hole instead sees a timing jump.
+// Samples that were lost: `samples` zeros at every event, as after an overflow of a receiver that
+// puts zeros in the place of lost samples. Time goes on; in a receiver that leaves them out
+// instead, the overflow is a timing jump.
 #pragma once
 
 #include "sample/events.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The newest samples of a stream, real and imaginary part apart, addressed by absolute index. At
-// least `memory` samples before the end are there; up to `margin` elements beyond either end of
-// what is valid may be read (their values mean nothing), so that loops may work on whole vectors.
+// least `memory` samples before the end are kept; up to `margin` elements before the first and
+// after the last of them may be read (with arbitrary values), so that loops may work on whole
+// vectors.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,7 @@ public:
 
     std::int64_t end() const noexcept { return end_; }  // index after the newest sample
 
-    // Forget everything: zeros before `first`, which is the next index.
+    // Discards everything: there are zeros before `first`, which is the next index.
     void restart(std::int64_t first) noexcept {
         std::fill(re_.begin(), re_.end(), 0.0f);
         std::fill(im_.begin(), im_.end(), 0.0f);

@@ -72,7 +72,8 @@ void interference::work(std::int64_t first, std::span<const cf32> in,
     for (std::size_t done = 0; done < out.size();) {
         const std::int64_t at = first + static_cast<std::int64_t>(done);
         const std::size_t n = std::min<std::size_t>(block, out.size() - done);
-        // White noise of [at - 63, at + n), always made anew: a function of the index.
+        // White noise of [at - 63, at + n), computed again in every call, as a function of the
+        // index.
         const std::size_t size = n + length - 1;
         philox_row(static_cast<std::uint64_t>(at - (length - 1)), key_, size, left_.data(),
                    right_.data());

@@ -19,7 +19,8 @@ public:
     void work(std::int64_t first, std::span<const cf32> in, std::span<cf32> out) noexcept;
 
 private:
-    float re_re_, re_im_, im_re_, im_im_;  // of the output by part of the input
+    float re_re_, re_im_, im_re_, im_im_;  // factors from parts of the input to parts of the
+                                           // output: re_im_ from imaginary to real
 };
 
 }  // namespace wip::sample_model

@@ -11,7 +11,7 @@
 namespace wip::sample_model {
 namespace {
 
-constexpr double finer = 8;  // steps per d0
+constexpr double steps_per_d0 = 8;  // steps per d0
 
 double gaussian(std::uint64_t counter, std::uint32_t key) {
     const random_pair p = philox(counter, key);
@@ -26,7 +26,7 @@ shadowing::shadowing(const shadowing_config& c, const stage_context& context)
     check_range("shadowing deviation_db", c.deviation_db, 0, 20);
     check_range("shadowing correlation_length_m", c.correlation_m, 0.1, 1e4);
     check_range("shadowing pole", c.pole, 0.1, 0.99);
-    pole_ = std::pow(c.pole, 1 / finer);
+    pole_ = std::pow(c.pole, 1 / steps_per_d0);
     step_m_ = -c.correlation_m * std::log(pole_);
     scale_ = c.deviation_db * std::sqrt(1 - pole_ * pole_);
     offset_ = c.linear_mean ? -c.deviation_db * c.deviation_db * std::numbers::ln10 / 20 : 0;
@@ -36,16 +36,16 @@ shadowing::shadowing(const shadowing_config& c, const stage_context& context)
 
 double shadowing::value(std::int64_t step) noexcept {
     const auto size = static_cast<std::int64_t>(random_.size());
-    const auto place = [&](std::int64_t k) -> double& {
+    const auto ring_entry = [&](std::int64_t k) -> double& {
         return random_[static_cast<std::size_t>((k % size + size) % size)];
     };
     const bool follows = newest_ != INT64_MIN && step - 1 == newest_;
     for (std::int64_t k = follows ? step : step - size + 1; k <= step; ++k)
-        place(k) = gaussian(static_cast<std::uint64_t>(k), key_);
+        ring_entry(k) = gaussian(static_cast<std::uint64_t>(k), key_);
     newest_ = step;
-    // The sum begins with the oldest number: those behind the newest one come first, then those
-    // from the start of the ring.
-    const auto first = random_.begin() + (&place(step) - random_.data()) + 1;
+    // The sum begins with the oldest number: first the numbers after the newest one in the ring,
+    // then those from its start.
+    const auto first = random_.begin() + (&ring_entry(step) - random_.data()) + 1;
     double sum = 0;
     for (auto w = first; w != random_.end(); ++w) sum = sum * pole_ + *w;
     for (auto w = random_.begin(); w != first; ++w) sum = sum * pole_ + *w;
@@ -53,14 +53,14 @@ double shadowing::value(std::int64_t step) noexcept {
 }
 
 db shadowing::gain(double metres) noexcept {
-    const double place = metres / step_m_;
-    const std::int64_t step = static_cast<std::int64_t>(std::floor(place));
+    const double steps = metres / step_m_;
+    const std::int64_t step = static_cast<std::int64_t>(std::floor(steps));
     if (step != at_) {
         left_ = step - 1 == at_ && at_ != INT64_MIN ? right_ : value(step);
         right_ = value(step + 1);
         at_ = step;
     }
-    const double x = place - static_cast<double>(step), y = 1 - x;
+    const double x = steps - static_cast<double>(step), y = 1 - x;
     return db(offset_ + (y * left_ + x * right_) / std::sqrt(y * y + x * x + 2 * x * y * pole_));
 }
 

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The effect of the place on the level, in dB, as a function of (seed, absolute sample index):
-// shadowing + path loss + blackout. Sample level (large_scale_gain.h) and bin level call the same
-// object.
+// The effect of the terminal's position on the level, in dB, as a function of (seed, absolute
+// sample index): shadowing + path loss + blackout. The sample level (large_scale_gain.h) and the
+// bin level both use it.
 //
 // Shadowing: an AR(1) process in dB, s_k = a s_{k-1} + sigma sqrt(1 - a^2) w_k, one step for every
 // d0 metres travelled. A pole a per step and a correlation length L (where the autocorrelation is
 // 1/e) fix d0 = -L ln a; the process is then sigma^2 exp(-distance/L) whatever the pole, which only
-// says at which distances the literature's own AR(1) stood. To be a function of the index without a
-// recursion, s_k is its moving average, sum_j a^j w_{k-j} cut where a^j < 10^-4 (10^-8 of the
-// variance), with w_k from a counter. Steps are made eight times finer than d0 (pole a^(1/8)) and
-// joined by ((1-x) s_k + x s_{k+1})/sqrt((1-x)^2 + x^2 + 2x(1-x)a^(1/8)): continuous, variance
-// sigma^2 everywhere, autocorrelation within 2 % of the exponential. `mean`: of the linear gain 1
-// (subtracts sigma^2 ln(10)/20 dB), so that a mean SNR stays the mean of the linear SNR, or of the
-// dB 0.
+// tells the step at which an AR(1) process of the literature is defined. To be a function of the
+// index without a recursion, s_k is computed as a moving average, sum_j a^j w_{k-j}, cut where a^j
+// < 10^-4 (10^-8 of the variance), with w_k from a counter. Steps are made eight times finer than
+// d0 (pole a^(1/8)) and joined by ((1-x) s_k + x s_{k+1})/sqrt((1-x)^2 + x^2 + 2x(1-x)a^(1/8)):
+// continuous, variance sigma^2 everywhere, autocorrelation within 2 % of the exponential. With
+// `linear_mean` the mean of the linear gain is 1 (sigma^2 ln(10)/20 dB are subtracted), so that a
+// mean SNR stays the mean of the linear SNR; without it the mean of the gain in dB is 0.
 //
-// Path loss: -10 n log10(max(distance, minimum)/reference) dB: the mean SNR that a user asks for is
-// the one at the reference distance.
+// Path loss: -10 n log10(max(distance, minimum)/reference) dB: a configured mean SNR is the one at
+// the reference distance.
 //
 // Attenuator: shadowing and path loss as the programmable attenuator on a cable plays them
-// (docs/how-to/attenuator.md): one level for each tick of its controller, that of the tick's begin,
-// rounded to its steps; 0 dB of it are `headroom_db` above the mean, `range_db` is the most it has.
-// Blackouts are not its business.
+// (docs/how-to/attenuator.md): one level for each tick of its controller, the level at the
+// beginning of the tick rounded to its steps. Its setting of 0 dB is `headroom_db` above the mean
+// level, its largest one is `range_db`. It does not play blackouts.
 //
-// Blackout: `depth_db` less from start for `duration`, every `period` (0: once), to the sample.
+// Blackout: `depth_db` less for `duration_s` from `start_s` on, every `period_s` (0: once), exact
+// to the sample.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +68,8 @@ struct large_scale_config {
 class shadowing {
 public:
     shadowing(const shadowing_config& config, const stage_context& context);
-    // The gain after so many metres. The last step and its random numbers are kept, so a new step
-    // needs one more of them (a step is L/27 with the pole of 0.74), and a jump a few hundred.
+    // The gain after so many metres. The random numbers of the last step are kept, so the next step
+    // needs one more (a step is L/27 with a pole of 0.74), and a jump a few hundred.
     db gain(double metres) noexcept;
 
 private:
@@ -87,7 +88,7 @@ public:
     large_scale(const large_scale_config& config, const motion& movement,
                 const stage_context& context);
     bool empty() const noexcept;
-    // Shadowing and path loss: nothing moves much within 1280 samples; or it moves in steps.
+    // Shadowing and path loss, which change little within 1280 samples, unless in_steps().
     db slow(std::int64_t n) noexcept;
     bool in_steps() const noexcept { return attenuator_.has_value(); }
     db blackout(std::int64_t n) const noexcept;                        // 0 or less
@@ -104,7 +105,7 @@ private:
 
     motion movement_;
     std::optional<attenuator_config> attenuator_;
-    std::int64_t tick_ = 1;  // of it, in samples
+    std::int64_t tick_ = 1;  // of the attenuator, samples
     std::optional<shadowing> shadowing_;
     std::optional<path_loss_config> path_loss_;
     std::vector<interval> blackouts_;

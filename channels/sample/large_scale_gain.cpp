@@ -18,20 +18,20 @@ void large_scale_gain::work(std::int64_t first, std::span<const cf32> in,
                         : gain_.slow(interval * spacing).amplitude();
             right_ = gain_.slow((interval + 1) * spacing).amplitude();
             interval_ = interval;
-            ends_ = gain_.in_steps() ? left_ : right_;
+            line_end_ = gain_.in_steps() ? left_ : right_;
         }
         const std::int64_t until =
             std::min((interval + 1) * spacing, gain_.next_blackout_change(n));
         const std::size_t size = static_cast<std::size_t>(
             std::min(until - n, static_cast<std::int64_t>(out.size() - done)));
-        const double off = gain_.blackout(n).amplitude();
-        const float start = static_cast<float>(left_ * off);
-        const float slope = static_cast<float>((ends_ - left_) * off / spacing);
-        const int place = static_cast<int>(n - interval * spacing);
+        const double blackout_amplitude = gain_.blackout(n).amplitude();
+        const float start = static_cast<float>(left_ * blackout_amplitude);
+        const float slope = static_cast<float>((line_end_ - left_) * blackout_amplitude / spacing);
+        const int offset = static_cast<int>(n - interval * spacing);
         const float* x = reinterpret_cast<const float*>(in.data() + done);
         float* y = reinterpret_cast<float*>(out.data() + done);
         for (std::size_t i = 0; i < size; ++i) {
-            const float a = start + slope * static_cast<float>(place + static_cast<int>(i));
+            const float a = start + slope * static_cast<float>(offset + static_cast<int>(i));
             y[2 * i] = a * x[2 * i];
             y[2 * i + 1] = a * x[2 * i + 1];
         }

@@ -23,7 +23,8 @@ private:
     static_assert(5120 % spacing == 0);
     large_scale gain_;
     std::int64_t interval_ = INT64_MIN;
-    double left_ = 0, right_ = 0, ends_ = 0;  // amplitudes; where the line goes from left_
+    double left_ = 0, right_ = 0, line_end_ = 0;  // amplitudes at the ends of the interval;
+                                                  // line_end_: where the line from left_ ends
 };
 
 }  // namespace wip::sample_model

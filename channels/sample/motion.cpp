@@ -10,7 +10,8 @@
 namespace wip::sample_model {
 namespace {
 
-// The place of a train: the numerator of cos(theta), and in which half of the period it is.
+// The position of a train: the numerator of cos(theta), its distance r, and whether it is in the
+// first half of the period.
 struct train_place {
     double along, r;
     bool first;
@@ -68,7 +69,7 @@ motion::motion(const motion_config& config, double sample_rate)
         period_s_ += length / a.speed_mps;
         period_m_ += length;
     }
-    if (!track->closed || stretches_.empty())  // the end, for ever
+    if (!track->closed || stretches_.empty())  // stays at the last point
         stretches_.push_back({period_s_, period_m_, p.back().x_m, p.back().y_m, 1, 0, 0});
 }
 

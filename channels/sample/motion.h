@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How the terminal moves, as a function of the absolute sample index. Three kinds:
 //
-//   constant_speed   largest Doppler shift f, for ever
-//   passing_train    3GPP TS 36.104 annex B.3: a train passes base stations that stand Dmin beside
-//                    a track, Ds apart. The shift of the line of sight is f cos(theta(t)), period
+//   constant_speed   constant; the largest Doppler shift is f
+//   passing_train    3GPP TS 36.104 annex B.3: a train passes base stations at distance Dmin from
+//                    the track and Ds from each other. The shift of the line of sight is
+//                    f cos(theta(t)), period
 //                    2 Ds/v, with  cos = (Ds/2 - v t)/r,    0 <= v t <= Ds,
 //                                  cos = (v t - 3 Ds/2)/r,  Ds < v t < 2 Ds,
 //                    r^2 = Dmin^2 + (the numerator)^2. Its phase has a closed form, since
@@ -13,13 +14,12 @@
 //                    first point if closed, else it stays at the last; the base station is at
 //                    (0, 0)
 //
-// All that depends on the place is a function of the length travelled, s(t): scattered waves turn
-// with s in wavelengths (their spectrum is Clarke's with v(t)), shadowing changes with s in metres.
-// On a closed track a place visited again fades differently, as after other cars have moved. A
-// corner of a track changes the speed at once; the delay line makes an acceleration of it, over one
-// interval of its knots (tap_curves.h). The direct path: constant_speed 0.7 f (45 degrees, as TR
-// 38.901 7.7.2), train as above, track from the distance r(t) to the base station: -r/wavelength
-// turns.
+// Fading and shadowing are functions of the distance travelled, s(t): scattered waves turn with s
+// in wavelengths (their spectrum is Clarke's with v(t)), shadowing changes with s in metres. On a
+// closed track the fading is different in every round, as if the surroundings had changed. At a
+// corner of a track the speed changes at once; in the delay line over one interval of its knots
+// (tap_curves.h). The direct path: constant_speed 0.7 f (45 degrees, as TR 38.901 7.7.2), train as
+// above, track from the distance r(t) to the base station: -r/wavelength turns.
 #pragma once
 
 #include <cstdint>
@@ -44,14 +44,14 @@ struct waypoint {
     double speed_mps = 0;  // from here to the next
 };
 struct waypoint_track {
-    std::vector<waypoint> points;  // one: stands still
+    std::vector<waypoint> points;  // one point: the terminal stands still
     bool closed = true;
 };
 // The limits of the carrier in the table of settings.
 inline constexpr double lowest_carrier_hz = 1e6, highest_carrier_hz = 1e10;
 struct motion_config {
     std::variant<constant_speed, passing_train, waypoint_track> path{};
-    double carrier_hz = 1.8e9;  // metres from wavelengths and back
+    double carrier_hz = 1.8e9;  // converts between metres and wavelengths
 };
 
 // Throws std::invalid_argument that names the speed, the carrier and the highest valid speed.
@@ -59,11 +59,12 @@ void check_doppler(double doppler_hz, double carrier_hz);
 
 class motion {
 public:
-    // Throws std::invalid_argument: shifts beyond max_doppler_hz, no points, a standing stretch.
+    // Throws std::invalid_argument for a shift above max_doppler_hz, no points, or a stretch at
+    // speed 0.
     motion(const motion_config& config, double sample_rate);
 
-    bool constant() const noexcept;              // the same shift for ever
-    double largest_doppler_hz() const noexcept;  // of all times
+    bool constant() const noexcept;              // the Doppler shift never changes
+    double largest_doppler_hz() const noexcept;  // over all times
     // Largest Doppler shift at sample n: speed over wavelength, which is the edge of Clarke's
     // spectrum.
     double doppler_hz(std::int64_t n) const noexcept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A delay that moves slowly, by interpolation: coefficients at the ends of every block of 64
+// A delay that changes slowly, by interpolation: coefficients at the ends of every block of 64
 // outputs (fractional_delay.h, M = 8, error below -80 dB inside the band), on a straight line
 // between. At 100 ppm the delay moves 0.0064 samples in a block: error of the line below -90 dB.
-// Latency: 7 samples. Delays are in units of 2^-32 samples; below zero reads ahead.
+// Latency: 7 samples. Delays are in units of 2^-32 samples; a negative delay reads later samples.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class moving_delay {
 public:
     static constexpr int half_width = 8, block = 64, width = 2 * half_width + 2;
     static constexpr std::int64_t latency = half_width - 1;
-    static constexpr std::int64_t one = std::int64_t{1} << 32;  // a sample
+    static constexpr std::int64_t one = std::int64_t{1} << 32;  // the delay of one sample
 
     moving_delay() : kernel_(half_width, true) {}
 

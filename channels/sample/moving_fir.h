@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An FIR filter whose coefficients move: given every 64 samples, on straight lines between. On such
-// a line they move every 16 samples, or every sample where that is too coarse (`steps` false).
+// An FIR filter with changing coefficients: they are given every 64 samples and interpolated
+// linearly. Between, they change every 16 samples (`steps`), or every sample where that is too
+// coarse.
 //
-// Vectors of the inner loop lie at multiples of their size of the absolute index: chunks do not
-// change a bit. Everything is in this header, because the code that uses it is compiled with the
-// flags of such loops (channels/sample/CMakeLists.txt).
+// Vectors of the inner loop lie at multiples of their size of the absolute index: the size of the
+// calls does not change a bit. Everything is in this header, because the code that uses it is
+// compiled with the flags of such loops (channels/sample/CMakeLists.txt).
 #pragma once
 
 #include <cstring>
@@ -39,7 +40,7 @@ public:
             if (used[static_cast<std::size_t>(j)]) used_.push_back(j);
     }
     std::int64_t memory() const noexcept { return nof_coefficients_ - 1; }
-    // Floats of a set.
+    // The number of floats that hold a set of coefficients.
     static constexpr int padded_size(int nof_coefficients) {
         return (nof_coefficients + 15) / 16 * 16;
     }
@@ -120,7 +121,7 @@ private:
 
     template <int count>
     void filter(std::int64_t block_start, int first, float* re, float* im) const noexcept {
-        // Coefficients that stand still for 16 samples: four multiplications instead of six.
+        // Coefficients that are constant for 16 samples: four multiplications instead of six.
         if (steps_)
             return sum_up<count>(
                 block_start, first, re, im,

@@ -34,7 +34,8 @@ double phase_noise::normal(std::int64_t n) const noexcept {
 }
 
 double phase_noise::point(std::int64_t n) const noexcept {
-    n -= floor_divide(n + root, 2 * root) * 2 * root;  // after a month it begins anew
+    // The walk repeats itself after 2^45 samples (53 days)
+    n -= floor_divide(n + root, 2 * root) * 2 * root;
     std::int64_t a = -root, b = root;
     double wa = 0, wb = std::sqrt(variance_ * 2.0 * static_cast<double>(root)) * normal(root);
     while (n != a && n != b) {

@@ -33,10 +33,10 @@ private:
     void prepare(std::int64_t number) noexcept;
 
     std::uint32_t key_;
-    double variance_;  // a sample
+    double variance_;  // of the phase step of one sample, rad^2
     std::int64_t number_ = INT64_MIN;
-    std::array<float, knots + 1> turns_{};  // less that of the first one
-    double base_ = 0;                       // turns, 0 to 1
+    std::array<float, knots + 1> turns_{};  // [knot], less the phase of the first knot
+    double base_ = 0;                       // phase of the first knot, 0 to 1 turns
 };
 
 }  // namespace wip::sample_model

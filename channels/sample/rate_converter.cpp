@@ -13,8 +13,8 @@ namespace wip::sample_model {
 namespace {
 
 __extension__ typedef __int128 wide;
-constexpr std::int64_t whole_parts = 1'000'000'000'000;
-constexpr double band = 0.3255, attenuation_db = 90;
+constexpr std::int64_t whole_parts = 1'000'000'000'000;  // exact_rate::parts are of 10^12
+constexpr double band = 0.3255, attenuation_db = 90;     // rate_converter.h
 
 wide common_divisor(wide a, wide b) {
     while (b != 0) std::swap(a, b), b %= a;
@@ -23,7 +23,7 @@ wide common_divisor(wide a, wide b) {
 
 wide floor_of(wide a, wide b) { return a / b - (a % b < 0); }  // b > 0
 
-// Half the length of the filter, whole vectors.
+// Half the length of the filter, so that its taps are whole vectors. Kaiser's formula.
 int half_length(double in, double out) {
     const double lower = std::min(1.0, out / in);
     const double transition = 2 * std::numbers::pi * (1 - 2 * band) * lower;
@@ -68,7 +68,7 @@ rate_map::position rate_map::at(std::int64_t output) const noexcept {
     const wide product = output * numerator_;
     const wide whole = floor_of(product, denominator_);
     wide rest = product - whole * denominator_;
-    // The fraction by 2 x 32 bits: the denominator has less than 90.
+    // The fraction is computed 32 bits at a time, since the denominator may have up to 90 bits.
     std::uint64_t fraction = 0;
     for (int i = 0; i < 2; ++i) {
         rest <<= 32;
@@ -81,7 +81,7 @@ rate_map::position rate_map::at(std::int64_t output) const noexcept {
 std::int64_t rate_map::at_or_after(std::int64_t input) const noexcept {
     const wide from = wide{input} - shift_.whole;
     auto first = static_cast<std::int64_t>(-floor_of(-from * denominator_, numerator_));
-    // The rest of the shift is less than one input.
+    // The fraction of the shift is less than one input.
     while (shift_.fraction != 0 && of(first - 1).whole >= input) --first;
     return first;
 }
@@ -94,7 +94,7 @@ rate_converter::rate_converter(const exact_rate& in, const exact_rate& out)
     : map_(in, out),
       half_(half_length(in.hz(), out.hz())),
       taps_(2 * half_),
-      coefficients_(static_cast<std::size_t>(taps_ * (places + 1))),
+      coefficients_(static_cast<std::size_t>(taps_ * (nof_positions + 1))),
       history_(keep + taps_ + 16) {
     const double lower = std::min(1.0, out.hz() / in.hz());
     const double beta = 0.1102 * (attenuation_db - 8.7);
@@ -106,10 +106,11 @@ rate_converter::rate_converter(const exact_rate& in, const exact_rate& out)
         const double sinc = u == 0 ? 1 : lower == 1 && u == std::round(u) ? 0 : std::sin(t) / t;
         return lower * sinc * window / std::cyl_bessel_i(0, beta);
     };
-    for (int place = 0; place <= places; ++place)
+    for (int position_index = 0; position_index <= nof_positions; ++position_index)
         for (int k = 0; k < taps_; ++k)
-            coefficients_[static_cast<std::size_t>(taps_ * place + k)] =
-                static_cast<float>(kernel(k - (half_ - 1) - static_cast<double>(place) / places));
+            coefficients_[static_cast<std::size_t>(taps_ * position_index + k)] =
+                static_cast<float>(
+                    kernel(k - (half_ - 1) - static_cast<double>(position_index) / nof_positions));
     const auto one = map_.of(1);
     step_whole_ = one.whole;
     step_fraction_ = one.fraction;
@@ -124,14 +125,14 @@ void rate_converter::feed(std::span<const cf32> in) noexcept {
     }
 }
 
-// Inline, or each output goes through memory on its way out.
-[[gnu::always_inline]] inline void rate_converter::between(std::int64_t whole,
-                                                           std::uint64_t fraction,
-                                                           cf32& out) const noexcept {
-    const std::uint64_t place = fraction >> 56;
+// Always inlined, since otherwise the compiler passes each output through memory.
+[[gnu::always_inline]] inline void rate_converter::interpolate(std::int64_t whole,
+                                                               std::uint64_t fraction,
+                                                               cf32& out) const noexcept {
+    const std::uint64_t position_index = fraction >> 56;
     const float rest = static_cast<float>(fraction << 8 >> 40) * 0x1p-24f;
-    const float* a = coefficients_.data() + static_cast<std::size_t>(taps_) * place;
-    const float* b = a + taps_;  // of the next place: the table fits into the first cache
+    const float* a = coefficients_.data() + static_cast<std::size_t>(taps_) * position_index;
+    const float* b = a + taps_;  // of the next position; the table fits into the L1 cache
     const float* x_re = history_.re(whole - half_ + 1);
     const float* x_im = history_.im(whole - half_ + 1);
     lanes re{}, im{};
@@ -151,12 +152,13 @@ void rate_converter::feed(std::span<const cf32> in) noexcept {
 void rate_converter::work(std::int64_t first, std::span<cf32> out) const noexcept {
     const std::int64_t end = first + static_cast<std::int64_t>(out.size());
     for (std::int64_t n = first; n < end;) {
-        // Exact at every multiple of a block of the absolute index, fixed steps of 2^-64 between.
+        // The position is exact at every multiple of `block` in the absolute index, with steps
+        // rounded to 2^-64 between.
         const std::int64_t start = floor_divide(n, block) * block;
         const std::int64_t stop = std::min(end, start + block);
         auto [whole, fraction] = map_.of(start);
         for (std::int64_t i = start; i < stop; ++i) {
-            if (i >= n) between(whole, fraction, out[static_cast<std::size_t>(i - first)]);
+            if (i >= n) interpolate(whole, fraction, out[static_cast<std::size_t>(i - first)]);
             whole += step_whole_;
             const std::uint64_t sum = fraction + step_fraction_;
             whole += sum < fraction;

@@ -9,7 +9,7 @@ namespace wip::sample_model {
 namespace {
 
 __extension__ typedef __int128 wide;
-constexpr std::int64_t whole = 1'000'000'000'000;  // parts
+constexpr std::int64_t parts_per_unit = 1'000'000'000'000;  // a part is 10^-12
 
 }  // namespace
 
@@ -21,7 +21,8 @@ sample_clock::sample_clock(double ppm) : history_(memory) {
 
 std::int64_t sample_clock::delay(std::int64_t n) const noexcept {
     const wide d = static_cast<wide>(n) * parts_ * moving_delay::one;
-    return static_cast<std::int64_t>(d >= 0 ? d / whole : -((whole - 1 - d) / whole));
+    return static_cast<std::int64_t>(d >= 0 ? d / parts_per_unit
+                                            : -((parts_per_unit - 1 - d) / parts_per_unit));
 }
 
 std::int64_t sample_clock::time_of(std::int64_t n) const noexcept {

@@ -2,14 +2,14 @@
 // The contract of everything that changes a stream of IQ samples.
 //
 //   work(first, in, out)   out[i] is the output at absolute sample index first + i, a function of
-//                          the input up to that index, of the seed and of the index: never of where
+//                          the input up to that index, of the seed and of the index: not of where
 //                          a call starts or ends. in and out have one size and may be one memory.
 //   memory()               out[n] depends on in[n - memory() .. n] and on nothing older
-//   latency()              the part of the delay that the model adds for its filters' sake
+//   latency()              samples of delay that the filters of the model add
 //
 // Calls that continue each other (first = the previous first + size) see one stream. A call that
-// does not starts afresh, with zeros before `first`; who wants to go back or jump, and can read the
-// input again, calls work on the memory() samples before and throws those outputs away.
+// does not starts afresh, with zeros before `first`; a caller who goes back or jumps, and can read
+// the input again, first calls work on the memory() samples before and discards those outputs.
 // Constructors allocate and check (std::invalid_argument); work does neither.
 #pragma once
 

@@ -6,8 +6,8 @@ namespace wip::sample_model {
 
 // The range of a mean SNR, and of an SNR in a trace.
 inline constexpr double lowest_snr_db = -60, highest_snr_db = 80;
-// The range of the noise at a receiver; its lowest value means none. The lowest SNR of the nominal
-// level is 47 dBFS.
+// The range of the noise at a receiver; its lowest value means no noise. At the nominal signal
+// level the lowest SNR corresponds to a noise of 47 dBFS.
 inline constexpr double lowest_noise_dbfs = -200, highest_noise_dbfs = 100;
 
 }  // namespace wip::sample_model

@@ -26,7 +26,8 @@ using impairment_config =
 
 class stage_chain {
 public:
-    // Stage i gets purpose `context.purpose << 8 ^ i`. Throws what the stages throw.
+    // Stage i uses the purpose `context.purpose << 8 ^ i`. Throws what the constructors of the
+    // stages throw.
     stage_chain(const std::vector<impairment_config>& configs, const stage_context& context);
 
     void work(std::int64_t first, std::span<const cf32> in, std::span<cf32> out) noexcept;

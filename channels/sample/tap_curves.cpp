@@ -19,11 +19,11 @@ int knot_spacing(double doppler_hz, double sample_rate) {
 // Hermite polynomial between two knots.
 struct cubic {
     cubic(const clarke_waves::knot& left, const clarke_waves::knot& right) {
-        const cf32 rise = right.value - left.value;
+        const cf32 difference = right.value - left.value;
         c[0] = left.value;
         c[1] = left.slope;
-        c[2] = 3.0f * rise - 2.0f * left.slope - right.slope;
-        c[3] = left.slope + right.slope - 2.0f * rise;
+        c[2] = 3.0f * difference - 2.0f * left.slope - right.slope;
+        c[3] = left.slope + right.slope - 2.0f * difference;
     }
     cf32 c[4];
 };
@@ -34,7 +34,7 @@ tap_curves::tap_curves(const delay_profile& profile, const motion& movement,
                        const stage_context& context)
     : spacing_(knot_spacing(movement.largest_doppler_hz(), context.sample_rate)),
       taps_(profile, movement, context, spacing_),
-      knots_(std::make_shared<kept_knots>()),
+      knots_(std::make_shared<knot_cache>()),
       padded_((taps_.size() + 15) / 16 * 16),
       cubic_re_(4 * padded_),
       cubic_im_(4 * padded_),
@@ -45,9 +45,9 @@ tap_curves::tap_curves(const delay_profile& profile, const motion& movement,
 
 const clarke_waves::knot* tap_curves::at_knot(std::int64_t knot) noexcept {
     knot_row& row = (*knots_)[static_cast<std::size_t>(knot) % knots_->size()];
-    if (row.of != knot) {
+    if (row.number != knot) {
         taps_.evaluate(knot, row.taps);
-        row.of = knot;
+        row.number = knot;
     }
     return row.taps.data();
 }

@@ -57,11 +57,12 @@ void tap_processes::evaluate(std::int64_t knot, std::span<clarke_waves::knot> ou
 }
 
 void tap_processes::add_direct(const tap& t, std::int64_t n, clarke_waves::knot& k) const noexcept {
-    const double turns = (t.moves ? movement_.direct_turns(n) : 0) + t.direct_phase;
+    const double turns = (t.direct_moves ? movement_.direct_turns(n) : 0) + t.direct_phase;
     const std::complex<double> w =
         std::polar<double>(t.direct, 2 * std::numbers::pi * (turns - std::floor(turns)));
     const double slope =
-        t.moves ? 2 * std::numbers::pi * movement_.direct_hz(n) * spacing_ / sample_rate_ : 0;
+        t.direct_moves ? 2 * std::numbers::pi * movement_.direct_hz(n) * spacing_ / sample_rate_
+                       : 0;
     k.value += std::complex<float>(w);
     k.slope += std::complex<float>(std::complex<double>(-slope * w.imag(), slope * w.real()));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The complex gains of the taps of a delay profile, a_p(n), mean powers of sum 1: what every
-// fidelity of a channel shares. A function of (profile, motion, seed, purpose, n) alone: the delay
-// line takes them at its knots, the bin level wherever it likes, and both see the same fading.
+// The complex gains of the taps of a delay profile, a_p(n), with mean powers that add up to 1. They
+// are a function of (profile, motion, seed, purpose, n) alone, so the delay line (sample level) and
+// the bin level have the same fading at any index.
 //
 // Rayleigh = clarke_waves; Rice = direct path (motion.h) plus clarke_waves; constant = fixed
 // amplitude, random phase; line_of_sight = direct path alone. Tap p takes its random numbers from
@@ -24,8 +24,8 @@ constexpr std::uint32_t tap_purpose(std::uint32_t purpose, std::size_t tap) {
 
 class tap_processes {
 public:
-    // `spacing`: samples between the knots that evaluate() counts. Throws std::invalid_argument for
-    // a bad profile (delay_profile.h).
+    // `spacing`: samples between two knots of evaluate(). Throws std::invalid_argument for a bad
+    // profile (delay_profile.h).
     tap_processes(const delay_profile& profile, const motion& movement,
                   const stage_context& context, int spacing = 1);
 
@@ -38,7 +38,7 @@ private:
     struct tap {
         double delay_s;
         double scattered, direct;  // amplitudes
-        bool moves;                // the direct path turns with the motion
+        bool direct_moves;         // the direct path turns with the motion
         double direct_phase;
     };
     void add_direct(const tap& t, std::int64_t n, clarke_waves::knot& k) const noexcept;
@@ -47,7 +47,7 @@ private:
     int spacing_;
     double sample_rate_;
     std::vector<tap> taps_;
-    std::vector<clarke_row> rows_;  // of all taps; empty where nothing is scattered
+    std::vector<clarke_row> rows_;  // the scattered parts of all taps
 };
 
 }  // namespace wip::sample_model

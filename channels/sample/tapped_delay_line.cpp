@@ -29,7 +29,7 @@ tapped_delay_line::tapped_delay_line(const delay_profile& profile, const motion&
                                      const stage_context& context)
     : taps_(profile, movement, context),
       nof_coefficients_(coefficients_of(profile, context.sample_rate, half_width)),
-      // Coefficients may stand still for 16 samples as long as that errs by less than -60 dB.
+      // Coefficients may be constant for 16 samples as long as the error of that is below -60 dB.
       fir_(nof_coefficients_, 2 * std::numbers::pi * movement.largest_doppler_hz() *
                                       moving_fir::step / context.sample_rate / std::sqrt(24.0) <
                                   1e-3) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Time-variant multipath: y(t) = sum_p a_p(t) x(t - tau_p), total mean power 1.
 //
-// Gains of the taps a_p: tap_curves.h, the same that the bin level sees.
+// Gains of the taps a_p: tap_curves.h, the same as at the bin level.
 //
 // One FIR for all taps: every tap's fractional delay is a row g_p[k] = k(k - latency - tau_p) of 14
 // coefficients (fractional_delay.h, M = 7: -70 dB error inside the band), and c_k = sum_p a_p
@@ -10,13 +10,15 @@
 // to all.
 //
 // Three rates: a_p exactly at knots, cubic between (tap_curves.h); c_k from them every 64 samples;
-// linear between. The linear part errs by (2 pi f 64/fs)^2/8 at most: -105 dB at 125 Hz, -57 dB at
-// 2 kHz. On that line the coefficients move every 16 samples while the error of that,
-// 2 pi f 16/(fs sqrt(24)) rms, is below -60 dB (f <= 374 Hz; -70 dB at 125 Hz), every sample above.
-// Standing still for all of 64 samples would be -57 dB at 125 Hz and no faster.
+// linear between. The error of the linear part is at most (2 pi f 64/fs)^2/8: -105 dB at 125 Hz,
+// -57 dB at 2 kHz. Between, the coefficients change every 16 samples if the error of that, 2 pi f
+// 16/(fs sqrt(24)) rms, is below -60 dB (f <= 374 Hz; -70 dB at 125 Hz), else every sample.
+// Coefficients that are constant for 64 samples would have an error of -57 dB at 125 Hz and be no
+// faster.
 //
-// Vectors of the inner loop lie at multiples of their size of the absolute index: chunks do not
-// change a bit. tests/unit/channels/test_tapped_delay_line.cpp, tests/bench/bench_channels.cpp.
+// Vectors of the inner loop lie at multiples of their size of the absolute index: the size of the
+// calls does not change a bit. tests/unit/channels/test_tapped_delay_line.cpp,
+// tests/bench/bench_channels.cpp.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +47,10 @@ public:
 
     std::size_t nof_taps() const noexcept { return taps_.size(); }
     double delay_s(std::size_t tap) const noexcept { return taps_.delay_s(tap); }
-    // Gains of the taps at an absolute index, sqrt(power) included: what a receiver would have to
-    // estimate. Does not disturb the stream.
+    // Gains of the taps at an absolute index, with sqrt(power): the channel that a receiver has to
+    // estimate. May be called between calls of work().
     void gains(std::int64_t index, std::span<cf32> out) const noexcept { taps_.at(index, out); }
-    // Frequency response at f (Hz), from those gains, without the latency.
+    // Frequency response at `hz`, from those gains, without the latency.
     std::complex<double> response(std::int64_t index, double hz) const;
 
 private:

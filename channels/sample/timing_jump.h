@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A delay that jumps by `samples` at every event, out[n] = in[n - d]. Up: samples come twice; down:
-// samples are skipped, which a stage can only do as long as the delay it started with lasts. The
-// delay stays within 0 and max_delay_samples: a jump that would leave them is not made.
+// A delay that jumps by `samples` at every event, out[n] = in[n - d]. When it grows, samples are
+// repeated; when it shrinks, samples are skipped, for which a stage needs a delay at its start. A
+// jump that would make the delay negative or larger than max_delay_samples is not made.
 #pragma once
 
 #include "sample/events.h"

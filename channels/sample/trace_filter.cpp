@@ -18,7 +18,7 @@ constexpr float most_correction_db = 3;
 
 // The cubic interpolation halfway between the second and the third of four points at equal
 // distances.
-float between(float a, float b, float c, float d) { return (9 * (b + c) - a - d) / 16; }
+float halfway(float a, float b, float c, float d) { return (9 * (b + c) - a - d) / 16; }
 
 float amplitude(float gain_db) { return std::pow(10.0f, gain_db / 20); }
 
@@ -62,10 +62,10 @@ const bin_gains_db& trace_filter::middle_of(std::int64_t slot) noexcept {
     for (std::size_t i = 0; i < rows.size(); ++i)
         rows[i] = limited(slot - 2 + static_cast<std::int64_t>(i));
     for (std::size_t b = 0; b < m.gains.size(); ++b) {
-        const float begin = between(rows[0][b], rows[1][b], rows[2][b], rows[3][b]),
-                    end = between(rows[1][b], rows[2][b], rows[3][b], rows[4][b]);
-        const float off = mean_db(begin, rows[2][b], end) - rows[2][b];
-        m.gains[b] = rows[2][b] - std::clamp(off, -most_correction_db, most_correction_db);
+        const float begin = halfway(rows[0][b], rows[1][b], rows[2][b], rows[3][b]),
+                    end = halfway(rows[1][b], rows[2][b], rows[3][b], rows[4][b]);
+        const float excess_db = mean_db(begin, rows[2][b], end) - rows[2][b];
+        m.gains[b] = rows[2][b] - std::clamp(excess_db, -most_correction_db, most_correction_db);
     }
     m.slot = slot;
     return m.gains;
@@ -81,7 +81,7 @@ const trace_filter::knot& trace_filter::knot_at(std::int64_t number) noexcept {
         const bin_gains_db a = middle_of(slot - 2), b = middle_of(slot - 1),
                            d = middle_of(slot + 1);
         for (std::size_t i = 0; i < gains.size(); ++i)
-            gains[i] = between(a[i], b[i], gains[i], d[i]);
+            gains[i] = halfway(a[i], b[i], gains[i], d[i]);
     }
     response_.design(gains, k.re.data(), k.im.data());
     k.number = number;
@@ -90,11 +90,11 @@ const trace_filter::knot& trace_filter::knot_at(std::int64_t number) noexcept {
 
 void trace_filter::coefficients(std::int64_t index, float* re, float* im) noexcept {
     const std::int64_t number = floor_divide(index, knot_samples);
-    const float part = static_cast<float>(index - number * knot_samples) / float{knot_samples};
+    const float fraction = static_cast<float>(index - number * knot_samples) / float{knot_samples};
     const knot &from = knot_at(number), &to = knot_at(number + 1);
     for (std::size_t i = 0; i < padded; ++i) {
-        re[i] = from.re[i] + part * (to.re[i] - from.re[i]);
-        im[i] = from.im[i] + part * (to.im[i] - from.im[i]);
+        re[i] = from.re[i] + fraction * (to.re[i] - from.re[i]);
+        im[i] = from.im[i] + fraction * (to.im[i] - from.im[i]);
     }
 }
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The channel of an SNR trace on samples: such gains that a receiver whose noise is what the trace
-// was referred to finds in bin b and slot t what row t says. Amplitudes only: a trace has no
-// phases. trace_response.h makes a filter of the gains of 25 bins.
+// The channel of an SNR trace at the sample level: with the noise to which the trace refers, a
+// receiver finds in bin b and slot t the SNR of row t. A trace has amplitudes only, no phases.
+// trace_response.h makes a filter from the gains of 25 bins.
 //
-//   limits   what is below -20 dB is -20 dB (no bit of it arrives either way); a gain is 6 dB at
-//            most; a bin is at most 12 dB below its neighbour (more is too steep for the filter)
-//   time     a filter for the middle of each slot and for each border, coefficients on straight
-//            lines between; at a border the gain in dB is cubic between four slots. Row t is the
-//            mean power of the slot: what this curve's mean is off is taken from its middle, 3 dB
-//            at most
-//   end      as at the bin level (bin/trace_channel.h): after the last row comes the first, and row
-//            0 is the slot at index 0
+//   limits   an SNR below -20 dB becomes -20 dB (no bit gets through in either case); a gain is at
+//            most 6 dB; a bin is at most 12 dB below its neighbour (the filter cannot be steeper)
+//   time     a filter for the middle of each slot and for each slot boundary, with linearly
+//            interpolated coefficients between; at a boundary the gain in dB is interpolated
+//            cubically from four slots. Row t is the mean power of the slot, so the deviation of
+//            this curve's mean from it is subtracted in the middle of the slot, at most 3 dB
+//   end      after the last row comes the first again, as at the bin level (bin/trace_channel.h);
+//            row 0 is the slot at index 0
 //
-// A function of rows and absolute index. Row t holds for slot t of the receiver, from its first
-// sample on.
+// The output is a function of rows, input and absolute index. Row t holds for slot t of the
+// receiver, from its first sample on.
 #pragma once
 
 #include <memory>
@@ -24,11 +24,11 @@
 
 namespace wip::sample_model {
 
-using trace_rows = std::vector<bin_gains_db>;  // SNR in dB, one of a slot
+using trace_rows = std::vector<bin_gains_db>;  // [slot], SNR of each bin in dB
 
 struct trace_config {
     std::shared_ptr<const trace_rows> rows;  // at least one
-    double unit_snr_db = 0;                  // of a bin whose gain is 1
+    double unit_snr_db = 0;                  // SNR of a bin whose gain is 1
 };
 
 class trace_filter {
@@ -41,7 +41,7 @@ public:
     void work(std::int64_t first, std::span<const cf32> in, std::span<cf32> out) noexcept;
     std::int64_t memory() const noexcept { return fir_.memory(); }
     std::int64_t latency() const noexcept { return 0; }
-    // Coefficients at an absolute index: the taps, a sample apart.
+    // The filter's coefficients at an absolute index, as taps one sample apart.
     static constexpr std::size_t nof_taps() { return trace_response::nof_coefficients; }
     void gains(std::int64_t index, std::span<cf32> out) noexcept;
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t coefficients = trace_response::nof_coefficients;
 constexpr std::size_t nof_probes = 5 * nof_bins;
-// Points from the middle of the highest bin around to that of the lowest, as far apart as the
-// middles of bins.
+// Points outside of the band, from the highest bin around the Nyquist frequency to the lowest, as
+// far apart as bins.
 constexpr std::size_t nof_outside = 13;
 constexpr float most_correction_db = 3;
 
@@ -28,49 +28,50 @@ double middle(int bin) {
 }
 
 struct node {
-    double at;                             // subcarriers
-    std::array<double, nof_bins> share{};  // of the gains of the bins
+    double at;                              // subcarriers
+    std::array<double, nof_bins> weight{};  // [bin], weight of the bin's gain (dB) at this node
 };
 
-// The nodes of the cubic, once around all frequencies; the one behind the last is the first.
+// The nodes of the cubic interpolation over all frequencies, periodic: the last is followed by the
+// first.
 std::vector<node> make_nodes() {
     std::vector<node> nodes;
     for (int b = 0; b < nof_bins; ++b) {
         nodes.push_back({middle(b)});
-        nodes.back().share[static_cast<std::size_t>(b)] = 1;
+        nodes.back().weight[static_cast<std::size_t>(b)] = 1;
     }
     const double last = nodes.back().at, gap = nodes.front().at + fft_size - last;
     for (std::size_t i = 1; i <= nof_outside; ++i) {
         const double part = static_cast<double>(i) / (nof_outside + 1);
-        const double turned = (1 - std::cos(std::numbers::pi * part)) / 2;
+        const double weight_of_first = (1 - std::cos(std::numbers::pi * part)) / 2;
         nodes.push_back({last + part * gap});
-        nodes.back().share.front() = turned;
-        nodes.back().share.back() = 1 - turned;
+        nodes.back().weight.front() = weight_of_first;
+        nodes.back().weight.back() = 1 - weight_of_first;
     }
     return nodes;
 }
 
-// Shares of the bins in the log amplitude at k subcarriers, from the first node on.
+// The weights of the bins' gains in the log amplitude at k subcarriers from the carrier.
 std::array<double, nof_bins> interpolate(const std::vector<node>& nodes, double k) {
     const std::size_t n = nodes.size();
     const auto at = [&](std::size_t i) {
         return nodes[i % n].at + static_cast<double>(i / n) * fft_size;
     };
-    std::size_t j = n;  // counted one turn ahead, so that the one before is there
+    std::size_t j = n;  // one period ahead, so that node j - 1 exists
     while (at(j + 1) <= k + fft_size) ++j;
     const double h = at(j + 1) - at(j), t = (k + fft_size - at(j)) / h;
-    std::array<double, nof_bins> shares{};
-    for (std::size_t b = 0; b < shares.size(); ++b) {
-        const auto value = [&](std::size_t i) { return nodes[i % n].share[b]; };
+    std::array<double, nof_bins> weights{};
+    for (std::size_t b = 0; b < weights.size(); ++b) {
+        const auto value = [&](std::size_t i) { return nodes[i % n].weight[b]; };
         const auto slope = [&](std::size_t i) {
             return (value(i + 1) - value(i - 1)) / (at(i + 1) - at(i - 1));
         };
-        shares[b] = (2 * t * t * t - 3 * t * t + 1) * value(j) +
-                    (t * t * t - 2 * t * t + t) * h * slope(j) +
-                    (3 * t * t - 2 * t * t * t) * value(j + 1) +
-                    (t * t * t - t * t) * h * slope(j + 1);
+        weights[b] = (2 * t * t * t - 3 * t * t + 1) * value(j) +
+                     (t * t * t - 2 * t * t + t) * h * slope(j) +
+                     (3 * t * t - 2 * t * t * t) * value(j + 1) +
+                     (t * t * t - t * t) * h * slope(j + 1);
     }
-    return shares;
+    return weights;
 }
 
 }  // namespace
@@ -78,8 +79,8 @@ std::array<double, nof_bins> interpolate(const std::vector<node>& nodes, double 
 trace_response::trace_response()
     : cepstrum_re_(nof_bins * coefficients),
       cepstrum_im_(cepstrum_re_.size()),
-      turn_re_(coefficients * nof_probes),
-      turn_im_(turn_re_.size()) {
+      phasor_re_(coefficients * nof_probes),
+      phasor_im_(phasor_re_.size()) {
     static_assert(probes_per_bin * nof_bins == nof_probes);
     const std::vector<node> nodes = make_nodes();
     std::vector<std::complex<double>> sum(nof_bins * coefficients);
@@ -88,13 +89,14 @@ trace_response::trace_response()
     };
     const int lowest = static_cast<int>(std::ceil(nodes.front().at));
     for (int k = lowest; k < lowest + fft_size; ++k) {
-        const auto shares = interpolate(nodes, k);
+        const auto weights = interpolate(nodes, k);
         for (std::size_t n = 0; n < coefficients; ++n) {
-            const auto of = turn(static_cast<double>(k) * static_cast<double>(n));
-            for (std::size_t b = 0; b < nof_bins; ++b) sum[b * coefficients + n] += shares[b] * of;
+            const auto factor = turn(static_cast<double>(k) * static_cast<double>(n));
+            for (std::size_t b = 0; b < nof_bins; ++b)
+                sum[b * coefficients + n] += weights[b] * factor;
         }
     }
-    // The part behind time 0 is folded onto what follows it: minimum phase.
+    // The cepstrum at negative times is folded onto positive ones, which makes the phase minimum.
     for (std::size_t i = 0; i < sum.size(); ++i) {
         const double folded = i % coefficients == 0 ? 1 : 2;
         const auto c = sum[i] * (folded * std::numbers::ln10 / 20 / fft_size);
@@ -103,10 +105,11 @@ trace_response::trace_response()
     }
     for (std::size_t n = 0; n < coefficients; ++n)
         for (std::size_t p = 0; p < nof_probes; ++p) {
-            const int of = static_cast<int>(p) * subcarriers_per_bin / probes_per_bin;
-            const auto t = turn(-static_cast<double>(frequency(of + 1)) * static_cast<double>(n));
-            turn_re_[n * nof_probes + p] = static_cast<float>(t.real());
-            turn_im_[n * nof_probes + p] = static_cast<float>(t.imag());
+            const int factor = static_cast<int>(p) * subcarriers_per_bin / probes_per_bin;
+            const auto t =
+                turn(-static_cast<double>(frequency(factor + 1)) * static_cast<double>(n));
+            phasor_re_[n * nof_probes + p] = static_cast<float>(t.real());
+            phasor_im_[n * nof_probes + p] = static_cast<float>(t.imag());
         }
 }
 
@@ -121,7 +124,8 @@ void trace_response::series(const bin_gains_db& gains, float* re, float* im) con
         c_re[k] *= static_cast<float>(k);
         c_im[k] *= static_cast<float>(k);
     }
-    // Every h[m] adds its part to all that follow it: lanes side by side instead of a sum in turn.
+    // Every h[m] is added to the sums of all later coefficients: a loop for vectors, unlike the sum
+    // for one coefficient.
     std::array<float, coefficients> sum_re{}, sum_im{};
     for (std::size_t m = 0; m < coefficients; ++m) {
         if (m == 0) {
@@ -140,8 +144,8 @@ void trace_response::series(const bin_gains_db& gains, float* re, float* im) con
 bin_gains_db trace_response::gains_of(const float* re, const float* im) const noexcept {
     std::array<float, nof_probes> h_re{}, h_im{};
     for (std::size_t n = 0; n < coefficients; ++n) {
-        const float *t_re = turn_re_.data() + n * nof_probes,
-                    *t_im = turn_im_.data() + n * nof_probes;
+        const float *t_re = phasor_re_.data() + n * nof_probes,
+                    *t_im = phasor_im_.data() + n * nof_probes;
         for (std::size_t p = 0; p < nof_probes; ++p) {
             h_re[p] += re[n] * t_re[p] - im[n] * t_im[p];
             h_im[p] += re[n] * t_im[p] + im[n] * t_re[p];

@@ -15,8 +15,9 @@ namespace wip::vusrp {
 namespace {
 
 constexpr int points = 512;          // of the spectrum
-constexpr double no_loss_db = 0.05;  // at half the sample rate
-constexpr double left_out = 1e-7;    // of the energy of the impulse response
+constexpr double no_loss_db = 0.05;  // loss at half the sample rate below which there is no filter
+// Share of the energy that the cut tail of the impulse response may have.
+constexpr double left_out = 1e-7;
 using spectrum = std::vector<std::complex<double>>;
 
 double power(const analog_shape& shape, double bandwidth, double hz) {
@@ -25,7 +26,7 @@ double power(const analog_shape& shape, double bandwidth, double hz) {
     return 1 / ((1 + std::pow(third, 6)) * (1 + first * first));
 }
 
-// Computes the transform by its definition: there are few points, and it is called seldom.
+// The discrete Fourier transform by its definition, since there are few points and few calls.
 spectrum dft(const spectrum& in, double sign) {
     spectrum turn(points), out(points);
     for (int i = 0; i < points; ++i)
@@ -38,7 +39,7 @@ spectrum dft(const spectrum& in, double sign) {
 
 }  // namespace
 
-// The causal half of the cepstrum, doubled, is that of the least phase.
+// The minimum-phase filter has the causal half of the cepstrum, doubled.
 std::vector<float> filter_taps(const analog_shape& shape, double bandwidth, double sample_rate) {
     if (-10 * std::log10(power(shape, bandwidth, sample_rate / 2)) < no_loss_db) return {};
     spectrum log_amplitude(points);
@@ -84,7 +85,7 @@ analog_filter::analog_filter(const radio_model& model, side s)
       rate_(model.rate(s).hz()),
       delay_(model.chain_delay(s)),
       history_(2 * points) {
-    if (shape_) return;  // made when the bandwidth is known
+    if (shape_) return;  // work() makes the taps when it knows the bandwidth
     delayed_taps made = delay_taps({}, delay_);
     taps_ = std::move(made.taps);
     first_tap_ = made.first;
@@ -114,7 +115,7 @@ void analog_filter::work(std::int64_t first, std::span<const air::cf32> in,
     }
 }
 
-// Whole vectors; what is beyond the end of the last one is thrown away.
+// Computes whole vectors; values after the end of `out` are discarded.
 void analog_filter::convolve(std::int64_t first, std::span<air::cf32> out) const noexcept {
     for (std::size_t i = 0; i < out.size(); i += nof_lanes) {
         lanes re{}, im{};

@@ -30,10 +30,10 @@ namespace {
 using strings = std::vector<std::string>;
 
 constexpr double native_rate = air::sample_rate;
-constexpr double fastest_stream = 25e6;  // what a computer can be expected to resample
-constexpr double queue_timeout_s = 10;   // UHD's, for a command that waits for others
+constexpr double fastest_stream_rate = 25e6;  // samples/s; limit for a stream of the ideal radio
+constexpr double queue_timeout_s = 10;  // UHD's timeout for a command that finds the queue full
 
-// A node for each channel, or for the first ones.
+// Opens a node for each channel, or for the first channels if fewer are named.
 std::vector<std::shared_ptr<node_port>> open_ports(const uhd::device_addr_t& args,
                                                    std::size_t channels) {
     try {
@@ -86,14 +86,14 @@ sample_format format_of(const uhd::stream_args_t& args, const radio_model& model
         throw uhd::value_error("vusrp: over-the-wire format is '" + args.otw_format +
                                "'; valid: sc16 (samples are not quantised)");
     }
-    if (model.rate(s).hz() > fastest_stream + 1)
+    if (model.rate(s).hz() > fastest_stream_rate + 1)
         throw uhd::runtime_error(std::string("vusrp: ") + name_of(s) + " rate " +
                                  std::to_string(model.rate(s).hz() / 1e6) +
                                  " MS/s is too fast for the software USRP; valid: up to 25 MS/s");
     return *f;
 }
 
-// UHD sets it on a B2xx only; an RFNoC radio keeps what the FPGA begins with.
+// UHD sets the policy on a B2xx only; an RFNoC radio keeps the initial one of its FPGA.
 fpga::error_policy policy_of(const uhd::stream_args_t& args, const radio_model& model) {
     const std::string policy = args.args.get("underflow_policy", "next_packet");
     if (policy != "next_packet" && policy != "next_burst")
@@ -144,7 +144,7 @@ device::device(const uhd::device_addr_t& args) : model_(args), inputs_(inputs_of
     _type = uhd::device::USRP;
     _tree = uhd::property_tree::make();
     make_channels(args);
-    hold_ = number_of(args, "hold", 0, 0, 1) != 0;
+    holds_clock_ = number_of(args, "hold", 0, 0, 1) != 0;
     make_motherboard(args);
     make_time(args);
     make_sources(args);
@@ -209,7 +209,7 @@ void device::make_subdevices(side s) {
         .set(all);
 }
 
-// Errors have the text of UHD's validate_subdev_spec.
+// The texts of errors are those of UHD's validate_subdev_spec.
 uhd::usrp::subdev_spec_t device::choose_subdevices(side s, const uhd::usrp::subdev_spec_t& spec) {
     const std::string name = name_of(s);
     if (spec.empty())
@@ -236,7 +236,7 @@ uhd::usrp::subdev_spec_t device::choose_subdevices(side s, const uhd::usrp::subd
 
 std::vector<std::size_t> device::chosen(const uhd::stream_args_t& args, side s) {
     const std::vector<std::size_t>& order = order_[s == side::transmit];
-    std::vector<std::size_t> places;
+    std::vector<std::size_t> positions;
     for (const std::size_t number :
          args.channels.empty() ? std::vector<std::size_t>{0} : args.channels) {
         if (number >= order.size())
@@ -253,16 +253,16 @@ std::vector<std::size_t> device::chosen(const uhd::stream_args_t& args, side s) 
                 "vusrp: the " + std::string(s == side::receive ? "receiver" : "transmitter") +
                 (channels_.size() > 1 ? " of channel " + std::to_string(number) : "") +
                 " is streaming already");
-        if (uhd::has(places, order[number]))
+        if (uhd::has(positions, order[number]))
             throw uhd::value_error(what + " is in a stream twice; valid: each channel once");
-        places.push_back(order[number]);
-        if (model_.nominal_rate(s, places[0]) != model_.nominal_rate(s, places.back()))
+        positions.push_back(order[number]);
+        if (model_.nominal_rate(s, positions[0]) != model_.nominal_rate(s, positions.back()))
             throw uhd::value_error(what +
                                    " has another rate than the first channel of its stream; "
                                    "valid: the same rate");
     }
-    model_.prepare_clock(s, places.size(), streaming(s) + places.size());
-    return places;
+    model_.prepare_clock(s, positions.size(), streaming(s) + positions.size());
+    return positions;
 }
 
 std::size_t device::streaming(side s) const {
@@ -271,16 +271,16 @@ std::size_t device::streaming(side s) const {
     }));
 }
 
-device::execution device::execution_time(channel& c) {
-    const tick asked = command_time();
+device::execution device::schedule_command(channel& c) {
+    const tick requested = command_time();
     const auto at_once = [](tick when) { return execution{when, when}; };
-    if (model_.ideal()) return at_once(asked);
+    if (model_.ideal()) return at_once(requested);
     if (!port_->running())
-        return at_once(model_.timed_commands() ? asked : air::as_soon_as_possible);
+        return at_once(model_.timed_commands() ? requested : air::as_soon_as_possible);
     const std::lock_guard lock(queue_mutex_);
     const tick arrived = port_->now() + model_.latency() + model_.random_spread();
-    // Commands on their way do not overtake each other: a spread that is smaller this time changes
-    // no order.
+    // Commands do not overtake each other on their way, even if the random part of the latency is
+    // smaller for the later one.
     if (!model_.timed_commands()) {
         const tick begins = std::max(c.last_command, arrived);
         c.last_command = std::max(c.last_command, arrived + model_.random_settling());
@@ -296,14 +296,14 @@ device::execution device::execution_time(channel& c) {
             throw uhd::runtime_error("vusrp: the command queue of this radio is full (" +
                                      std::to_string(c.queue.size()) + " timed commands)");
     }
-    // Executed in the order given, so none before the last one.
-    const tick begins = std::max({asked, arrived, c.last_command});
+    // Commands are executed in the order in which they were given.
+    const tick begins = std::max({requested, arrived, c.last_command});
     const tick holds = c.last_command = begins + model_.random_settling();
-    if (asked > arrived || !c.queue.empty()) c.queue.push_back(holds);
+    if (requested > arrived || !c.queue.empty()) c.queue.push_back(holds);
     return {begins, holds};
 }
 
-// An LO has another phase each time that it locks.
+// Draws the phase of an LO, which is another one each time that it locks.
 void device::lock_anew(side s, std::size_t i) {
     channels_[i].lo_turns[s == side::transmit] = model_.random_turns();
     tune(s, i);
@@ -314,15 +314,16 @@ void device::tune(side s, std::size_t i) {
     if (!c.port) return;
     const bool receive = s == side::receive;
     const int k = receive ? 0 : 1;
-    // Sign of the digital shift: UHD turns it round for the transmitter.
+    // UHD defines the sign of the digital frequency shift the other way round for the transmitter.
     const double centre = c.front_end_hz[k] + (receive ? -c.dsp_hz[k] : c.dsp_hz[k]);
     c.port->command(
         receive ? air::command_kind::receive_frequency : air::command_kind::transmit_frequency,
-        execution_time(c).holds, model_.carrier(centre), phase_of(c.lo_turns[k]));
+        schedule_command(c).holds, model_.carrier(centre), phase_of(c.lo_turns[k]));
     model_.set_carrier(s, i, centre);
 }
 
-// A gain that settles halves what is left of the way four times before it holds.
+// A gain settles in steps: before it is complete, each of four steps halves the remaining
+// difference.
 void device::set_level(side s, std::size_t i, double gain) {
     channel& c = channels_[i];
     if (!c.port) return;
@@ -330,7 +331,7 @@ void device::set_level(side s, std::size_t i, double gain) {
     const auto kind =
         s == side::receive ? air::command_kind::receive_gain : air::command_kind::transmit_gain;
     const actual_gain next = model_.gain_setting(s, i, gain);
-    const auto [begins, holds] = execution_time(c);
+    const auto [begins, holds] = schedule_command(c);
     constexpr int halves = 4;
     for (int half = 0; half < halves && model_.has_edge() && holds > begins; ++half) {
         const actual_gain now = between(c.gain[k], next, 1 - std::exp2(-half - 1));
@@ -403,8 +404,8 @@ void device::make_tuning(side s, std::size_t i, const side_properties& p) {
     _tree->create<double>(front / "gains" / p.gain_name / "value")
         .set_coercer([this, s, i, k, range = p.gains](double g) {
             channel& c = channels_[i];
-            c.asked_gain[k] = range.clip(g, true);
-            return model_.gain_at(s, c.front_end_hz[k], db(c.asked_gain[k])).value;
+            c.requested_gain[k] = range.clip(g, true);
+            return model_.gain_at(s, c.front_end_hz[k], db(c.requested_gain[k])).value;
         })
         .set(0)
         .add_coerced_subscriber([this, s, i](double g) { set_level(s, i, g); });
@@ -419,9 +420,9 @@ void device::make_tuning(side s, std::size_t i, const side_properties& p) {
                 channel& c = channels_[i];
                 c.front_end_hz[k] = f;
                 lock_anew(s, i);
-                if (const db now = model_.gain_at(s, f, db(c.asked_gain[k]));
+                if (const db now = model_.gain_at(s, f, db(c.requested_gain[k]));
                     now.value != _tree->access<double>(gain).get())
-                    _tree->access<double>(gain).set(c.asked_gain[k]);
+                    _tree->access<double>(gain).set(c.requested_gain[k]);
             });
     _tree->create<uhd::meta_range_t>(dsp / "freq/range").set(p.dsp);
     _tree->create<double>(dsp / "freq/value")
@@ -433,8 +434,8 @@ void device::make_tuning(side s, std::size_t i, const side_properties& p) {
         });
 }
 
-// Makes the power properties of a radio with data of uhd_power_cal.py. Setting the reference power
-// sets the gain.
+// Makes the power properties of a radio with calibration data, as uhd_power_cal.py writes them.
+// Setting the reference power sets the gain.
 void device::make_power(side s, std::size_t i, const side_properties& p) {
     const uhd::fs_path power = front_path(s, i) / "ref_power";
     const uhd::fs_path gain = front_path(s, i) / "gains" / p.gain_name / "value";
@@ -477,40 +478,41 @@ void device::make_rate(side s, std::size_t i) {
             });
 }
 
-// A B2xx takes any `spp` up to its own limit when it receives, whatever a transfer of USB holds
-// (b200_io_impl.cpp); other radios cut it to what their network takes.
+// The samples in a packet. A B2xx accepts any `spp` up to its own limit when it receives, even if a
+// USB transfer is smaller (UHD's b200_io_impl.cpp); other radios limit it to the size of a network
+// packet.
 std::size_t device::packet_of(const uhd::stream_args_t& args, side s) const {
     constexpr double most_of_b200 = 4092;
     const double usual =
         model_.ideal() ? static_cast<double>(default_samples_per_packet) : model_.kind().packet;
-    const double asked = number_of(args.args, "spp", usual, 1, 65536);
-    if (model_.ideal()) return static_cast<std::size_t>(asked);
+    const double requested = number_of(args.args, "spp", usual, 1, 65536);
+    if (model_.ideal()) return static_cast<std::size_t>(requested);
     const bool usb = model_.usb_frame() > 0 && s == side::receive;
-    return static_cast<std::size_t>(std::min(asked, usb ? most_of_b200 : usual));
+    return static_cast<std::size_t>(std::min(requested, usb ? most_of_b200 : usual));
 }
 
-std::vector<stream_channel> device::lanes(const std::vector<std::size_t>& places) const {
+std::vector<stream_channel> device::lanes(const std::vector<std::size_t>& positions) const {
     std::vector<stream_channel> all;
-    for (const std::size_t i : places) all.push_back({channels_[i].port, model_.of(i)});
+    for (const std::size_t i : positions) all.push_back({channels_[i].port, model_.of(i)});
     return all;
 }
 
 uhd::rx_streamer::sptr device::get_rx_stream(const uhd::stream_args_t& args) {
-    const std::vector<std::size_t> places = chosen(args, side::receive);
-    const sample_format format = format_of(args, model_.of(places[0]), side::receive);
+    const std::vector<std::size_t> positions = chosen(args, side::receive);
+    const sample_format format = format_of(args, model_.of(positions[0]), side::receive);
     auto stream =
-        std::make_shared<receive_stream>(lanes(places), format, packet_of(args, side::receive));
-    for (const std::size_t i : places) channels_[i].receive = stream;
+        std::make_shared<receive_stream>(lanes(positions), format, packet_of(args, side::receive));
+    for (const std::size_t i : positions) channels_[i].receive = stream;
     return stream;
 }
 
 uhd::tx_streamer::sptr device::get_tx_stream(const uhd::stream_args_t& args) {
-    const std::vector<std::size_t> places = chosen(args, side::transmit);
-    const sample_format format = format_of(args, model_.of(places[0]), side::transmit);
+    const std::vector<std::size_t> positions = chosen(args, side::transmit);
+    const sample_format format = format_of(args, model_.of(positions[0]), side::transmit);
     auto stream = std::make_shared<transmit_stream>(
-        lanes(places), format, packet_of(args, side::transmit), policy_of(args, model_),
-        args.args.get("hold", hold_ ? "1" : "0") == "1");
-    for (const std::size_t i : places) channels_[i].transmit = stream;
+        lanes(positions), format, packet_of(args, side::transmit), policy_of(args, model_),
+        args.args.get("hold", holds_clock_ ? "1" : "0") == "1");
+    for (const std::size_t i : positions) channels_[i].transmit = stream;
     return stream;
 }
 

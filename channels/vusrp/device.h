@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A software USRP as UHD sees it: a property tree with everything that multi_usrp and gr-uhd ask
-// for. Frequencies and gains go to the medium as (timed) commands; what the tree reports back is
-// the commanded value at once, as multi_usrp's tuner expects. Each of its channels (a subdevice, a
-// DSP and a node of the medium) has tuning, gains and streams of its own; clock and time are
-// common.
+// A software USRP as UHD sees it: a property tree with all properties that multi_usrp and gr-uhd
+// use. Frequencies and gains go to the medium as (timed) commands; the tree reports the commanded
+// value at once, as multi_usrp's tuner expects. Each of its channels (a subdevice, a DSP and a node
+// of the medium) has tuning, gains and streams of its own; clock and time are common.
 #pragma once
 
 #include <deque>
@@ -21,7 +20,7 @@
 
 namespace wip::vusrp {
 
-// The clock inputs of the radio, as device arguments describe them: connected and working.
+// Which clock inputs of the radio are connected and working, from the device arguments.
 struct clock_inputs {
     bool reference, pps, gpsdo, lo;
 };
@@ -40,26 +39,29 @@ private:
     struct side_properties;
     side_properties properties(side s) const;
 
-    // A subdevice, by its place in the full specification, which is that of its DSP too.
+    // A subdevice, in the order of the full subdevice specification, with the DSP of the same
+    // number.
     struct channel {
         std::string board, front;         // "A" and "0" of "A:0"
-        std::shared_ptr<node_port> port;  // none: nothing is connected
+        std::shared_ptr<node_port> port;  // null: the channel is not connected to the medium
         std::weak_ptr<receive_stream> receive{};
         std::weak_ptr<transmit_stream> transmit{};
         double front_end_hz[2] = {air::default_frequency, air::default_frequency};
         double dsp_hz[2] = {0, 0};
-        double asked_gain[2] = {0, 0};  // dB; what comes of it may depend on the frequency
-        actual_gain gain[2] = {};       // as it is, when the last change has settled
-        double lo_turns[2] = {0, 0};    // phase of the LO since it locked
-        tick last_command = air::as_soon_as_possible;  // executed then; the next one not before
-        std::deque<tick> queue{};  // when the commands of the radio will have been executed
+        double requested_gain[2] = {0, 0};  // dB; the gain that results may depend on the frequency
+        actual_gain gain[2] = {};           // the real gain, after the last change has settled
+        double lo_turns[2] = {0, 0};        // phase of the LO, drawn when it locked
+        tick last_command = air::as_soon_as_possible;  // when the last command is executed; the
+                                                       // next one is not earlier
+        // The times at which the commands in the radio's queue are executed.
+        std::deque<tick> queue{};
     };
     void make_channels(const uhd::device_addr_t& args);
     uhd::fs_path front_path(side s, std::size_t i) const;
     uhd::fs_path dsp_path(side s, std::size_t i) const;
     void make_subdevices(side s);
     uhd::usrp::subdev_spec_t choose_subdevices(side s, const uhd::usrp::subdev_spec_t& spec);
-    // The channels of a stream: positions of subdevices.
+    // The channels of a stream, as indexes into channels_.
     std::vector<std::size_t> chosen(const uhd::stream_args_t& args, side s);
     std::size_t streaming(side s) const;
     void make_motherboard(const uhd::device_addr_t& args);
@@ -74,28 +76,29 @@ private:
     void make_power(side s, std::size_t i, const side_properties& p);
     void make_rate(side s, std::size_t i);
     tick command_time();
-    // The times at which a change of gain or LO begins and is complete. execution_time() waits for
-    // room in the radio's queue of commands.
+    // The times at which a change of gain or LO begins and is complete. schedule_command() waits
+    // until there is room in the radio's command queue.
     struct execution {
         tick begins, holds;
     };
-    execution execution_time(channel& c);
+    execution schedule_command(channel& c);
     void lock_anew(side s, std::size_t i);
     void tune(side s, std::size_t i);
     void set_level(side s, std::size_t i, double gain);
-    std::vector<stream_channel> lanes(const std::vector<std::size_t>& places) const;
+    std::vector<stream_channel> lanes(const std::vector<std::size_t>& positions) const;
     std::size_t packet_of(const uhd::stream_args_t& args, side s) const;
 
     radio_model model_;
     std::vector<channel> channels_;
-    std::shared_ptr<node_port> port_;    // the first one's, with the time
-    std::vector<std::size_t> order_[2];  // by channel number: places of subdevices
+    std::shared_ptr<node_port> port_;    // port of the first channel, whose time all channels have
+    std::vector<std::size_t> order_[2];  // [side][channel number]: index into channels_
     const clock_inputs inputs_;
     std::string clock_source_ = "internal";
-    bool follows_ = false;    // another one
-    tick stopped_edge_ = -1;  // the last one of the second before the source had none; -1: it has
+    bool follows_reference_ = false;  // locked to a reference that is not internal
+    // Last edge before a time source without edges was chosen; -1: the source has edges.
+    tick stopped_edge_ = -1;
     std::mutex mutex_, queue_mutex_;
-    bool hold_ = false;
+    bool holds_clock_ = false;
     bool timed_ = false;
     uhd::time_spec_t command_time_{0.0};
 };

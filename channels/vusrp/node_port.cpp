@@ -69,7 +69,8 @@ struct node_port::private_air {
     air::medium medium;
     std::thread thread;
     std::promise<std::string> end_reason;
-    std::shared_future<std::string> why = end_reason.get_future().share();  // waits for the end
+    // get() waits until the medium has ended.
+    std::shared_future<std::string> end_reason_future = end_reason.get_future().share();
 };
 
 std::shared_ptr<node_port> node_port::attach(const std::string& name, const std::string& node,
@@ -102,11 +103,11 @@ std::shared_ptr<node_port> node_port::attach(const std::string& name, const std:
 std::vector<std::shared_ptr<node_port>> node_port::make_private(const private_air_config& c,
                                                                 std::size_t nodes) {
     std::vector<std::shared_ptr<node_port>> ports;
-    const auto own = std::make_shared<private_air>(c, nodes);
+    const auto private_medium_state = std::make_shared<private_air>(c, nodes);
     for (std::size_t i = 0; i < nodes; ++i) {
         ports.emplace_back(new node_port);
-        ports[i]->private_ = own;
-        ports[i]->air_ = own->memory.get();
+        ports[i]->private_ = private_medium_state;
+        ports[i]->air_ = private_medium_state->memory.get();
         ports[i]->description_ = "private medium";
         ports[i]->claim(i, 5);
     }
@@ -150,12 +151,14 @@ node_port::~node_port() {
 tick node_port::now() const noexcept {
     if (lockstep()) return air::bounded_time(block_->now.load(std::memory_order_acquire));
     if (!running()) return 0;
-    // The origin is what the medium wrote, whatever that is: a difference without overflow.
+    // Unsigned arithmetic, since the medium may write any value as the origin, and the difference
+    // must not overflow.
     const auto ns = static_cast<std::int64_t>(
         static_cast<std::uint64_t>(os::monotonic_ns()) -
         static_cast<std::uint64_t>(header_->clock_origin.load(std::memory_order_relaxed)));
-    const double own = 1 / (1 - 1e-12 * static_cast<double>(clock_parts()));
-    const double ticks = static_cast<double>(ns) * (air::sample_rate * 1e-9) * air_->speed() * own;
+    const double private_medium_state = 1 / (1 - 1e-12 * static_cast<double>(clock_parts()));
+    const double ticks =
+        static_cast<double>(ns) * (air::sample_rate * 1e-9) * air_->speed() * private_medium_state;
     constexpr double most = static_cast<double>(air::farthest_time);
     return static_cast<tick>(std::clamp(ticks, -most, most));
 }
@@ -166,7 +169,7 @@ void node_port::wait_until(tick t, double timeout_seconds) const {
         const double speed = air_->speed() == 0 ? 1 : air_->speed();
         const double seconds =
             (static_cast<double>(t) - static_cast<double>(now())) / (air::sample_rate * speed);
-        // Lockstep may run behind the wall clock: look again.
+        // In lockstep the medium may be slower than the wall clock, so the time is checked again.
         std::this_thread::sleep_for(std::clamp<std::chrono::duration<double>>(
             std::chrono::duration<double>(seconds), 50us, 100ms));
     }
@@ -178,9 +181,9 @@ bool node_port::connected() const noexcept {
 
 void node_port::check() const {
     if (connected()) return;
-    const std::string why = private_ ? private_->why.get() : "";
+    const std::string end_reason_future = private_ ? private_->end_reason_future.get() : "";
     throw peer_error("the medium of " + description_ + " is gone" +
-                     (why.empty() ? "" : ": " + why));
+                     (end_reason_future.empty() ? "" : ": " + end_reason_future));
 }
 
 void node_port::command(air::command_kind kind, tick time, double value, std::int64_t count) {

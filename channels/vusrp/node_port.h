@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One node of a medium as a channel of a device sees it: claimed when made, given back when
-// destroyed. With a medium of its own (a thread in this process, transmitter looped back to the
-// receiver) when the device arguments name none.
+// One node of a medium, for one channel of a device: claimed by the constructor functions, released
+// by the destructor. If the device arguments name no medium, the device has a private one (a thread
+// in this process, in which the transmitter is connected to the receiver).
 #pragma once
 
 #include <atomic>
@@ -31,24 +31,26 @@ struct private_air_config {
 
 class node_port {
 public:
-    // Throw peer_error with one line that says what to do.
+    // Attaches to a node of a named medium. Both functions throw peer_error with one line that says
+    // what to do.
     static std::shared_ptr<node_port> attach(const std::string& air, const std::string& node,
                                              double timeout_seconds);
-    // A medium of its own, of so many nodes, each of which hears itself.
+    // Makes a private medium with this number of nodes, each of which receives its own transmitter.
     static std::vector<std::shared_ptr<node_port>> make_private(const private_air_config& config,
                                                                 std::size_t nodes);
     ~node_port();
 
-    // Device clock: lockstep, what is released; realtime, the wall clock in samples.
+    // The device clock, in ticks: in lockstep the released time; in realtime the wall clock.
     tick now() const noexcept;
-    // Returns when now() >= t, or after the timeout (wall clock), or at once if the clock stands.
+    // Returns when now() >= t, after the timeout (wall clock), or at once if the clock has not
+    // started.
     void wait_until(tick t, double timeout_seconds) const;
     bool running() const noexcept { return header_->running.load() != 0; }
     bool lockstep() const noexcept { return air_->clock() == air::clock_kind::lockstep; }
-    // The node's clock is so many parts in 10^12 fast.
+    // The error of the node's clock, in parts of 10^12; positive: fast.
     std::int64_t clock_parts() const noexcept { return air_->clock_parts(index_); }
     bool connected() const noexcept;
-    // Throws peer_error when the medium is gone.
+    // Throws peer_error when the medium has ended.
     void check() const;
     void command(air::command_kind kind, tick time, double value, std::int64_t count = 0);
 
@@ -58,8 +60,8 @@ public:
     air::cf32* ring() noexcept { return air_->receive_ring(index_); }
     const std::string& description() const noexcept { return description_; }
 
-    // Device time = tick + offset, set by set_time_now; a pending one from set_time_next_pps.
-    // A device's other channels have the time of its first.
+    // Device time = tick + offset. UHD's set_time_now sets the offset at once, set_time_next_pps
+    // from tick `when` on. follow(): the other channels of a device use the offset of its first.
     void follow(std::shared_ptr<node_port> first) noexcept { first_ = std::move(first); }
     std::int64_t offset() noexcept;
     void set_offset(std::int64_t offset) noexcept;

@@ -54,20 +54,20 @@ clock_choice read_clock(const place& p) {
 std::optional<analog_shape> read_filter(const place& p) {
     if (!p.given()) return std::nullopt;
     const auto part = [&p](const char* name) {
-        const auto v = p.at(name).just<3>();
-        return low_pass{v[0], v[1], v[2]};
+        const auto values = p.at(name).just<3>();
+        return low_pass{values[0], values[1], values[2]};
     };
     return analog_shape{part("butterworth"), part("pole")};
 }
 
 tracking_steps read_tracking(const place& p) {
-    const auto v = p.just<3>();
-    return {v[0], v[1], v[2]};
+    const auto values = p.just<3>();
+    return {values[0], values[1], values[2]};
 }
 
 chain_delay read_delay(const place& p) {
-    const auto v = p.just<2>();
-    return {v[0], v[1]};
+    const auto values = p.just<2>();
+    return {values[0], values[1]};
 }
 
 front_end read_front(const place& p, const std::string& side, const char* bits, const char* dc,
@@ -147,8 +147,10 @@ product read_product(const std::string& name, const place& p) {
 }  // namespace
 
 bool clock_choice::valid(double hz) const {
-    const auto is = [hz](std::int64_t one) { return std::abs(static_cast<double>(one) - hz) < 1; };
-    if (std::any_of(list.begin(), list.end(), is)) return true;
+    const auto is_this_clock = [hz](std::int64_t clock_hz) {
+        return std::abs(static_cast<double>(clock_hz) - hz) < 1;
+    };
+    if (std::any_of(list.begin(), list.end(), is_this_clock)) return true;
     return highest > 0 && hz >= static_cast<double>(lowest) - 1 &&
            hz <= static_cast<double>(highest) + 1;
 }
@@ -162,11 +164,12 @@ std::vector<std::int64_t> product::ratios() const {
 
 std::int64_t product::nearest_ratio(std::int64_t clock_hz, double rate) const {
     const auto all = ratios();
-    const auto miss = [&](std::int64_t ratio) {
+    const auto rate_error = [&](std::int64_t ratio) {
         return std::abs(static_cast<double>(clock_hz) / static_cast<double>(ratio) - rate);
     };
-    return *std::min_element(all.begin(), all.end(),
-                             [&](std::int64_t a, std::int64_t b) { return miss(a) < miss(b); });
+    return *std::min_element(all.begin(), all.end(), [&](std::int64_t a, std::int64_t b) {
+        return rate_error(a) < rate_error(b);
+    });
 }
 
 double product::highest_clock(std::size_t channels) const {

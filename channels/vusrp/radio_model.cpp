@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t medium_hz = 7'680'000;
 static_assert(medium_hz == air::sample_rate);
-constexpr int header_bytes = 16;      // of a packet with its time
+constexpr int header_bytes = 16;      // header of a packet that has a time
 constexpr double default_rate = 1e6;  // of UHD's DSP cores, before one is set
 
 std::string megahertz(double hz, int digits) {
@@ -41,8 +41,9 @@ std::uint32_t hash(const std::string& text) {
     return h ^ h >> 15;
 }
 
-// The seed of all errors that are drawn: the argument `seed`, or else the radio's node. The name of
-// its medium is not part of it, because a cell may be named by the number of a process.
+// The seed of all errors that are drawn: the argument `seed`, or else a hash of the radio's node.
+// The name of the medium is not part of it, because the name of a cell may contain a process
+// number.
 std::uint32_t device_seed(const uhd::device_addr_t& args) {
     const std::string product = args.get("product", "");
     if (!args.has_key("seed"))
@@ -94,7 +95,7 @@ radio_model::radio_model(const uhd::device_addr_t& args)
       own_({medium_hz}, {medium_hz}),
       seed_(device_seed(args)),
       random_(seed_) {
-    // The error of its oscillator: anywhere within the limits, the same each time.
+    // The error of the oscillator: uniform within the limits, and the same for the same seed.
     const double drawn = static_cast<double>(seed_ % 2001) / 1000 - 1;
     own_parts_ =
         std::llround(1e6 * number_of(args, "ppm", kind_ ? drawn * kind_->ppm : 0, -100, 100));
@@ -119,14 +120,14 @@ radio_model::radio_model(const uhd::device_addr_t& args)
     clock_hz_ = std::llround(first_clock(args));
     for (std::size_t i = 0; i < channels(); ++i)
         for (const side s : {side::receive, side::transmit}) {
-            channels_[i].wish[s == side::transmit] = default_rate;
+            channels_[i].requested_rate[s == side::transmit] = default_rate;
             set_bandwidth(s, i, front(s).bandwidth.initial);
         }
     divide_clock();
 }
 
-// Without a product the radio has the logic that most products have, and as much room as the medium
-// gives.
+// A radio without a product has the control logic that most products have, and stores as large as
+// those of the medium.
 void radio_model::read_control(const uhd::device_addr_t& args) {
     const std::string release = args.get("uhd", "4.9");
     const std::string control = args.get("control", kind_ ? kind_->control : "rfnoc_duc");
@@ -167,7 +168,7 @@ void radio_model::read_control(const uhd::device_addr_t& args) {
 void radio_model::divide_clock() {
     for (channel_state& c : channels_)
         for (int i = 0; i < 2; ++i)
-            c.rate[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, c.wish[i]), parts_};
+            c.rate[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, c.requested_rate[i]), parts_};
 }
 
 radio_model radio_model::of(std::size_t channel) const {
@@ -200,7 +201,7 @@ double radio_model::first_clock(const uhd::device_addr_t& args) {
 }
 
 void radio_model::follow_reference(bool on) {
-    follows_ = on;
+    follows_reference_ = on;
     parts_ = on ? 0 : own_parts_;
     base_.parts = parts_;
     for (channel_state& c : channels_) c.rate[0].parts = c.rate[1].parts = parts_;
@@ -210,22 +211,25 @@ void radio_model::follow_reference(bool on) {
 double radio_model::clock() const { return static_cast<double>(clock_hz_); }
 
 double radio_model::set_clock(double hz) {
-    if (!kind_ || kind_->clock.wrong != wrong_clock::force) return clock();  // not while it runs
+    // Cannot be changed at run time.
+    if (!kind_ || kind_->clock.wrong != wrong_clock::force) return clock();
     const double lowest = static_cast<double>(kind_->clock.lowest);
     const double highest = static_cast<double>(kind_->clock.highest);
-    const double can = std::min(highest, std::max(lowest, hz));
-    if (can != hz)
+    const double valid_hz = std::min(highest, std::max(lowest, hz));
+    if (valid_hz != hz)
         UHD_LOG_WARNING("AD936X", "The requested master_clock_rate "
                                       << hz / 1e6
                                       << " MHz exceeds bounds imposed by UHD.\n"
                                          "The master_clock_rate has been forced to "
-                                      << can / 1e6 << " MHz.\n");
-    // A new clock calibrates the filters anew, to its own width.
-    if (std::llround(can) != clock_hz_)
+                                      << valid_hz / 1e6 << " MHz.\n");
+    // A new master clock makes the radio calibrate its filters again, which sets their bandwidth to
+    // the clock.
+    if (std::llround(valid_hz) != clock_hz_)
         for (channel_state& c : channels_)
             for (const side s : {side::receive, side::transmit})
-                *c.bandwidth[s == side::transmit] = std::min(can, front(s).bandwidth.forced_down);
-    clock_hz_ = std::llround(can);
+                *c.bandwidth[s == side::transmit] =
+                    std::min(valid_hz, front(s).bandwidth.forced_down);
+    clock_hz_ = std::llround(valid_hz);
     divide_clock();
     return clock();
 }
@@ -235,13 +239,13 @@ void radio_model::prepare_clock(side s, std::size_t wanted, std::size_t in_all) 
     if (automatic_ && wanted > 1) {
         double fastest = 0;
         for (const channel_state& c : channels_)
-            fastest = std::max({fastest, c.wish[0], c.wish[1]});
+            fastest = std::max({fastest, c.requested_rate[0], c.requested_rate[1]});
         set_clock(static_cast<double>(kind_->automatic_clock(fastest, wanted)));
     }
-    const double can = kind_->highest_clock(in_all);
-    if (clock() - can < 1) return;
+    const double valid_hz = kind_->highest_clock(in_all);
+    if (clock() - valid_hz < 1) return;
     const std::pair<std::string, std::string> values[] = {{"mhz", megahertz(clock(), 6)},
-                                                          {"can", megahertz(can, 6)},
+                                                          {"can", megahertz(valid_hz, 6)},
                                                           {"n", std::to_string(in_all)},
                                                           {"RX", capital_name_of(s)}};
     throw uhd::value_error(filled_in(kind_->clock.shared, values));
@@ -249,48 +253,49 @@ void radio_model::prepare_clock(side s, std::size_t wanted, std::size_t in_all) 
 
 double radio_model::set_bandwidth(side s, std::size_t channel, double hz) {
     const bandwidth_range& range = front(s).bandwidth;
-    const double can = std::clamp(hz, range.forced_up, range.forced_down);
-    if (can != hz && !kind_->bandwidth_warning.empty()) {
+    const double valid_hz = std::clamp(hz, range.forced_up, range.forced_down);
+    if (valid_hz != hz && !kind_->bandwidth_warning.empty()) {
         const auto mhz = [](double f) {
             char text[40];
             std::snprintf(text, sizeof text, "%g", f / 1e6);
             return std::string(text);
         };
-        const std::pair<std::string, std::string> values[] = {{"mhz", mhz(hz)}, {"can", mhz(can)}};
+        const std::pair<std::string, std::string> values[] = {{"mhz", mhz(hz)},
+                                                              {"can", mhz(valid_hz)}};
         UHD_LOG_WARNING(front(s).filter ? "AD936X" : "ZBX",
                         filled_in(kind_->bandwidth_warning, values));
     }
-    *channels_[channel].bandwidth[s == side::transmit] = std::min(can, clock());
-    return can;
+    *channels_[channel].bandwidth[s == side::transmit] = std::min(valid_hz, clock());
+    return valid_hz;
 }
 
-double radio_model::set_rate(side s, std::size_t channel, double wish) {
+double radio_model::set_rate(side s, std::size_t channel, double requested_rate) {
     const int i = s == side::transmit;
     if (!kind_) {
-        if (std::abs(wish - air::sample_rate) > 1)
-            UHD_LOG_WARNING("VUSRP", name_of(s) << " rate " << wish / 1e6
+        if (std::abs(requested_rate - air::sample_rate) > 1)
+            UHD_LOG_WARNING("VUSRP", name_of(s) << " rate " << requested_rate / 1e6
                                                 << " MS/s is not possible: 7.68 MS/s");
         return air::sample_rate;
     }
-    if (automatic_ && wish > static_cast<double>(kind_->clock.highest))
+    if (automatic_ && requested_rate > static_cast<double>(kind_->clock.highest))
         throw uhd::value_error(
             "[ad936x_manager] Cannot get determine a tick rate if sampling rate exceeds maximum "
             "tick rate (" +
-            std::to_string(wish) + " > " +
+            std::to_string(requested_rate) + " > " +
             std::to_string(static_cast<double>(kind_->clock.highest)) + ")");
     channel_state& c = channels_[channel];
-    c.wish[i] = wish;
-    if (automatic_) set_clock(static_cast<double>(kind_->automatic_clock(wish)));
-    c.rate[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, wish), parts_};
+    c.requested_rate[i] = requested_rate;
+    if (automatic_) set_clock(static_cast<double>(kind_->automatic_clock(requested_rate)));
+    c.rate[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, requested_rate), parts_};
     if (c.rate[i].divider > 1 && c.rate[i].divider % 2)
-        UHD_LOG_WARNING(
-            "CORES", "The requested "
-                         << (s == side::receive ? "decimation" : "interpolation")
-                         << " is odd; the user should expect CIC rolloff.\n"
-                            "Select an even decimation to ensure that a halfband filter is "
-                            "enabled.\n"
-                         << c.rate[i].divider << " = (" << clock() / 1e6 << " MHz)/(" << wish / 1e6
-                         << " MHz)\n");
+        UHD_LOG_WARNING("CORES",
+                        "The requested "
+                            << (s == side::receive ? "decimation" : "interpolation")
+                            << " is odd; the user should expect CIC rolloff.\n"
+                               "Select an even decimation to ensure that a halfband filter is "
+                               "enabled.\n"
+                            << c.rate[i].divider << " = (" << clock() / 1e6 << " MHz)/("
+                            << requested_rate / 1e6 << " MHz)\n");
     return clock() / static_cast<double>(c.rate[i].divider);
 }
 
@@ -309,10 +314,10 @@ std::vector<sample_model::impairment_config> radio_model::impairments(side s) co
     const quantiser_config converter{static_cast<double>(f.bits), 0};
     const iq_imbalance_config image{f.image_db, static_cast<double>(seed() % 360)};
     const dc_offset_config dc{f.dc_dbfs, static_cast<double>(seed() / 360 % 360)};
-    // The stage that the signal meets first stands first: converter and modulator, demodulator and
-    // converter.
+    // In the order in which the signal passes them: converter and modulator when sending,
+    // demodulator and converter when receiving.
     if (s == side::transmit) return {converter, image, dc};
-    if (has_edge() && kind_->tracking) return {converter};  // behind tracked()
+    if (has_edge() && kind_->tracking) return {converter};  // tracked() makes image and DC offset
     return {image, dc, converter};
 }
 
@@ -341,9 +346,9 @@ std::optional<tracked_errors> radio_model::tracked() const {
     return tracked_errors(kind_->receive, *kind_->tracking, seed(), rate(side::receive).hz());
 }
 
-// The channels have one oscillator. On a reference nothing wanders.
+// All channels have the same oscillator. With an external reference there is no wander.
 std::optional<wander_stage> radio_model::wander(side s) const {
-    if (!has_edge() || follows_) return std::nullopt;
+    if (!has_edge() || follows_reference_) return std::nullopt;
     return wander_stage(kind_->wander, seed_, rate(s).hz(), s == side::transmit ? 1 : -1,
                         own().carrier[s == side::transmit]);
 }

@@ -13,11 +13,14 @@ using fpga::command_kind;
 using fpga::receive_event_kind;
 
 constexpr exact_rate medium_rate{7'680'000};
-constexpr tick before_time = 64;  // lockstep: the way of a command through the logic, at least
-constexpr tick soon = 2 * 5120;   // of the medium: it may have begun before a command gets there
-constexpr tick looked_ahead = 8;  // the logic knows by then whether a command is late
+// Lockstep, ticks of the master clock: at least what a command takes through the logic.
+constexpr tick before_time = 64;
+constexpr tick soon = 2 * 5120;  // ticks of the medium: a start this close may have passed before a
+                                 // command reaches the medium
+// Ticks of the master clock after which the logic knows whether a command is late.
+constexpr tick decision_ticks = 8;
 constexpr auto look_again = 20ms;
-constexpr std::int64_t parts_a_second = 1000;
+constexpr std::int64_t updates_per_second = 1000;
 
 fpga::receive_setting setting_of(const radio_model& model, std::int64_t samples_per_packet) {
     return {.ticks_per_sample = model.rate(side::receive).divider,
@@ -28,7 +31,7 @@ fpga::receive_setting setting_of(const radio_model& model, std::int64_t samples_
 }
 
 // Ticks from the time of a start command to its first sample in the logic, which has no filters.
-// They are taken off, since a device begins with the sample of that time.
+// They are subtracted, since a device begins with the sample of that time.
 tick strobe_of(const radio_model& model) {
     const fpga::receive_rules& rules = model.control().receive;
     return model.rate(side::receive).divider - 1 + rules.start_ticks - rules.check_ticks;
@@ -52,7 +55,7 @@ receive_core::receive_core(std::shared_ptr<node_port> port, const radio_model& m
       control_(model.control().receive, setting_of(model, samples_per_packet)),
       reader_(*port_, model),
       written_(control_.now()) {
-    // The medium's ring holds it all.
+    // The medium's ring has to hold everything that is stored in device and host.
     const double most = static_cast<double>(air::receive_ring_size) * 3 / 4 * rate_.hz() /
                         static_cast<double>(air::sample_rate);
     frames_ = std::min(frames_, static_cast<std::int64_t>(most) - model.receive_store());
@@ -66,26 +69,26 @@ receive_core::~receive_core() {
     }
 }
 
-tick receive_core::drawn_lag() {
+tick receive_core::random_latency() {
     return latency_ + std::uniform_int_distribution<tick>(0, std::max<tick>(spread_, 0))(random_);
 }
 
-// Advances the logic up to now. From the time at which the host's frames are full, nothing is taken
-// from it.
+// Advances the logic up to now. From the time at which the host's frames are full, the sink refuses
+// samples.
 void receive_core::update() {
     const tick now = master_at(port_->now());
     if (control_.is_idle()) {
         const tick idle = lockstep_ ? now - before_time : now;
         if (idle > control_.now()) control_.advance(idle);
-        note(control_.take());
+        add_outcome(control_.take());
         close_window();
         return;
     }
-    // The logic advances by parts, since the room in the host's frames is known only at the
-    // beginning of a part.
-    const tick part = std::max<tick>(master_.clock / parts_a_second, 1);
+    // The logic advances in short steps, since the room in the host's frames is known only at the
+    // beginning of a step.
+    const tick update_ticks = std::max<tick>(master_.clock / updates_per_second, 1);
     while (control_.now() < now) {
-        const tick from = control_.now(), to = std::min(now, from + part);
+        const tick from = control_.now(), to = std::min(now, from + update_ticks);
         if (!lockstep_ && control_.is_running()) {
             const std::int64_t stored = control_.stored();
             const std::int64_t room = frames_ - (waiting_ + control_.unfinished() - stored);
@@ -95,27 +98,27 @@ void receive_core::update() {
             if (full < to) control_.refuse({full, to});
         }
         control_.advance(to);
-        note(control_.take());
+        add_outcome(control_.take());
     }
     close_window();
 }
 
-void receive_core::note(const fpga::receive_outcome& o) {
+void receive_core::add_outcome(const fpga::receive_outcome& o) {
     for (const fpga::received_packet& p : o.packets) {
         const tick time = p.time - strobe_;
         const tick end = time + p.samples * rate_.divider;
         const tick there = reader_.last_tick(end - rate_.divider) + 1;
-        last_ready_ = std::max(last_ready_, there + drawn_lag());
+        last_ready_ = std::max(last_ready_, there + random_latency());
         const bool begins = ended_ || time != last_end_;
         last_end_ = end;
         ended_ = p.end_of_burst;
         packets_.push_back({time, p.samples, p.end_of_burst, begins, last_ready_});
         waiting_ += p.samples;
-        ++come_;
+        ++received_packets_;
     }
-    if (!packets_.empty()) drop_until(thrown_until_);
+    if (!packets_.empty()) drop_until(dropped_until_);
     for (const fpga::receive_event& e : o.events) {
-        events_.push_back({e, come_});
+        events_.push_back({e, received_packets_});
         if (e.kind == receive_event_kind::late) UHD_LOG_FASTPATH("L")
         if (e.kind != receive_event_kind::overflow) continue;
         UHD_LOG_FASTPATH("O")
@@ -132,12 +135,12 @@ void receive_core::open_window(std::optional<tick> time, std::int64_t samples) {
         count = reader_.last_tick(*time + (samples - 1) * rate_.divider) + 1 - first;
     port_->command(air::command_kind::receive_start, at_once ? air::as_soon_as_possible : first, 0,
                    count);
-    open_ = true;
+    window_open_ = true;
 }
 
 void receive_core::close_window() {
-    if (!open_ || !control_.is_idle() || restarts_) return;
-    open_ = false;
+    if (!window_open_ || !control_.is_idle() || restarting_) return;
+    window_open_ = false;
     port_->command(air::command_kind::receive_stop, reader_.last_tick(last_end_) + 2, 0);
 }
 
@@ -148,8 +151,8 @@ void receive_core::command(command_kind kind, std::optional<tick> time, std::int
     const bool starts = kind != command_kind::stop;
     if (starts) keep();
     bool window = false;
-    if (starts && !time && lockstep_ && !open_) {
-        // The medium's time goes on until it knows of the stream.
+    if (starts && !time && lockstep_ && !window_open_) {
+        // The medium's time advances until it has taken the command, so this waits for that.
         open_window(time, samples);
         window = true;
         const auto& commands = port_->block().commands;
@@ -160,7 +163,7 @@ void receive_core::command(command_kind kind, std::optional<tick> time, std::int
         }
     }
     const tick now = port_->now();
-    tick written = master_at(now + (lockstep_ ? 0 : drawn_lag())) + after;
+    tick written = master_at(now + (lockstep_ ? 0 : random_latency())) + after;
     if (lockstep_ && time && *time >= master_at(now))
         written = std::min(written, *time - before_time);
     written_ = std::max({written_, written, control_.now()});
@@ -168,20 +171,20 @@ void receive_core::command(command_kind kind, std::optional<tick> time, std::int
     control_.command({.written = written_, .kind = kind, .time = time, .samples = samples});
     const std::size_t events = events_.size();
     if (!starts || (was_idle && time)) {
-        control_.advance(written_ + looked_ahead);
-        note(control_.take());
+        control_.advance(written_ + decision_ticks);
+        add_outcome(control_.take());
     }
     const bool is_late = events_.size() > events;
-    if (starts && !is_late && !window && !open_) open_window(time, samples);
-    restarts_ = false;
+    if (starts && !is_late && !window && !window_open_) open_window(time, samples);
+    restarting_ = false;
     close_window();
-    port_->block().samples.wake();  // who waits for a stream
+    port_->block().samples.wake();  // wakes a thread that waits for a stream
 }
 
 void receive_core::restart(std::optional<tick> time, tick after) {
     {
         const std::lock_guard lock(mutex_);
-        restarts_ = true;  // the medium goes on
+        restarting_ = true;  // the medium goes on
     }
     if (time) command(command_kind::stop, {}, 0);
     {
@@ -191,7 +194,7 @@ void receive_core::restart(std::optional<tick> time, tick after) {
         kept_from_ = 0;
         events_.clear();
         waiting_ = 0;
-        thrown_until_ = time.value_or(control_.now());
+        dropped_until_ = time.value_or(control_.now());
     }
     command(command_kind::start, time, 0, after);
 }
@@ -200,14 +203,15 @@ receive_core::state receive_core::look() {
     const std::lock_guard lock(mutex_);
     update();
     if (lost_) return {.what = state::lost, .position = *lost_};
-    if (resumes_) {
-        const auto next = reader_.behind_gap();
+    if (after_gap_) {
+        const auto next = reader_.first_after_gap();
         if (!next) return {};
-        resumes_ = false;
+        after_gap_ = false;
         drop_until(*next);
     }
     if (packets_.empty()) drain();
-    if (!events_.empty() && events_.front().behind <= come_ - std::ssize(packets_)) {
+    if (!events_.empty() &&
+        events_.front().after_packets <= received_packets_ - std::ssize(packets_)) {
         const fpga::receive_event& e = events_.front().what;
         state s{.position = e.time};
         s.what = e.kind == receive_event_kind::late       ? state::late
@@ -240,7 +244,7 @@ receive_core::state receive_core::look() {
             .left = p.samples,
             .starts = p.begins && p.taken == 0,
             .taken = p.taken};
-    // Whole packets, but for what a gap leaves of one.
+    // Whole packets only, except for the part of one before a gap.
     for (const packet& q : packets_) {
         const tick n = std::min<tick>(q.samples, there.there - s.available);
         if (n < q.samples && !there.gap) break;
@@ -260,10 +264,10 @@ void receive_core::take_event() {
         return;
     }
     lost_.reset();
-    resumes_ = true;
+    after_gap_ = true;
 }
 
-// Samples before all that can still be wanted are discarded from the ring.
+// Discards samples from the ring that no packet can need any more.
 void receive_core::drain() {
     const tick wanted = control_.is_running()
                             ? reader_.first_tick(control_.packet_start() - strobe_)
@@ -310,7 +314,7 @@ void receive_core::shorten(packet& p, std::int64_t gone) {
 // Removes the samples before `next`, which were lost in a gap of the medium, from packets that were
 // received.
 void receive_core::drop_until(tick next) {
-    thrown_until_ = next;
+    dropped_until_ = next;
     while (!packets_.empty()) {
         packet& p = packets_.front();
         const tick gone =
@@ -332,7 +336,7 @@ void receive_core::skip_to(tick position) {
         const tick gone =
             std::min<tick>(p.samples, (position - p.time + rate_.divider - 1) / rate_.divider);
         if (gone <= 0) return;
-        thrown_until_ = position;
+        dropped_until_ = position;
         if (kept() > 0) {
             kept_from_ += gone;
         } else {
@@ -344,13 +348,13 @@ void receive_core::skip_to(tick position) {
         end = p.time;
         packets_.pop_front();
     }
-    // The samples of this run that have not come begin before that time.
+    // The next samples of this run have not been received yet and begin before `position`.
     if (end < position) reader_.skip((position - end + rate_.divider - 1) / rate_.divider);
 }
 
 void receive_core::wait(std::chrono::nanoseconds timeout) {
-    tick ready = 0;  // of the medium
-    bool knows = true;
+    tick ready = 0;  // tick of the medium
+    bool time_known = true;
     {
         const std::lock_guard lock(mutex_);
         if (!packets_.empty()) {
@@ -361,11 +365,11 @@ void receive_core::wait(std::chrono::nanoseconds timeout) {
         } else if (control_.is_running()) {
             ready = reader_.last_tick(control_.packet_end()) + 1 + latency_;
         } else {
-            knows = false;
+            time_known = false;
         }
     }
     const auto most = std::min<std::chrono::nanoseconds>(timeout, look_again);
-    if (!knows)
+    if (!time_known)
         return reader_.wait(port_->now() + 1, std::min<std::chrono::nanoseconds>(most, 1ms));
     reader_.wait(ready, most);
     if (!lockstep_) port_->wait_until(ready, std::chrono::duration<double>(most).count());

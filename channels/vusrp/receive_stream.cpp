@@ -37,7 +37,7 @@ receive_stream::receive_stream(const std::vector<stream_channel>& channels, samp
                                std::size_t samples_per_packet)
     : format_(format), samples_per_packet_(samples_per_packet), scratch_(8192) {
     const radio_model& model = channels.at(0).model;
-    in_stream_ = model.control().receive.reports_in_stream;
+    reports_in_stream_ = model.control().receive.reports_in_stream;
     restarts_ = model.restarts();
     ideal_ = model.ideal_control();
     is_overlong_ =
@@ -70,11 +70,12 @@ receive_stream::state receive_stream::look(std::size_t& lane) {
 
 bool receive_stream::wait(clock::time_point deadline) {
     const std::chrono::nanoseconds left = deadline - clock::now();
-    // With no time left no port is checked: gr-uhd empties its stream in that way while it unwinds
-    // from an exception, and a second one would end the process.
+    // With a timeout of 0 the ports are not checked, since gr-uhd empties its stream with such
+    // calls while it unwinds from an exception, and a second exception would end the process.
     if (left <= 0ns) return false;
     for (receive_core& l : lanes_) l.port().check();
-    // A channel without samples leaves those of the others unread: their rings are kept free.
+    // While one channel has no samples, those of the others stay unread, so they are copied out of
+    // the rings.
     receive_core* idle = nullptr;
     for (receive_core& l : lanes_) {
         if (lanes_.size() > 1) l.keep_rest();
@@ -100,15 +101,15 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
         if (s.what == state::nothing) {
             if (wait(deadline)) continue;
             if (done > 0) return done;
-            metadata.error_code = std::exchange(late_, false)
+            metadata.error_code = std::exchange(late_report_waits_, false)
                                       ? uhd::rx_metadata_t::ERROR_CODE_LATE_COMMAND
                                       : uhd::rx_metadata_t::ERROR_CODE_TIMEOUT;
             return 0;
         }
         if (s.what != state::samples) {
-            if (s.what == state::late && !in_stream_) {
+            if (s.what == state::late && !reports_in_stream_) {
                 lanes_[lane].take_event();
-                late_ = true;
+                late_report_waits_ = true;
                 continue;
             }
             if (done == 0) report(lane, s, metadata);
@@ -119,7 +120,7 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
         if (done == 0) {
             metadata.has_time_spec = true;
             metadata.time_spec = to_time(s.position, master, offset);
-            metadata.start_of_burst = s.starts && (in_stream_ || ideal_);
+            metadata.start_of_burst = s.starts && (reports_in_stream_ || ideal_);
             metadata.fragment_offset = static_cast<std::size_t>(s.taken);
         } else if (s.starts) {
             return done;
@@ -144,7 +145,7 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
     return done;
 }
 
-// An event of the stream, and what UHD does about it.
+// Reports an event of the stream, and does what UHD does after it.
 void receive_stream::report(std::size_t lane, const state& s, uhd::rx_metadata_t& metadata) {
     using errors = uhd::rx_metadata_t;
     receive_core& l = lanes_[lane];
@@ -160,13 +161,13 @@ void receive_stream::report(std::size_t lane, const state& s, uhd::rx_metadata_t
             metadata.error_code = errors::ERROR_CODE_OVERFLOW;
             metadata.out_of_sequence = s.what == state::lost;
             if (s.what == state::lost) UHD_LOG_FASTPATH("D")
-            if (s.what == state::overflow && !in_stream_) at = s.first_lost;
+            if (s.what == state::overflow && !reports_in_stream_) at = s.first_lost;
     }
     metadata.has_time_spec = true;
     metadata.time_spec = to_time(std::max<tick>(at, 0), l.master(), l.port().offset());
     l.take_event();
     const std::lock_guard lock(command_mutex_);
-    if (s.what == state::overflow && continuous_ && restarts_) restart(lane);
+    if (s.what == state::overflow && last_command_continuous_ && restarts_) restart(lane);
 }
 
 void receive_stream::restart(std::size_t lane) {
@@ -174,9 +175,10 @@ void receive_stream::restart(std::size_t lane) {
         return std::llround(seconds * static_cast<double>(lanes_[0].master().clock));
     };
     if (ideal_) return lanes_[lane].restart({}, 0);
-    if (in_stream_ && lanes_.size() == 1) return lanes_[0].restart({}, ticks(usb_restart_s));
+    if (reports_in_stream_ && lanes_.size() == 1)
+        return lanes_[0].restart({}, ticks(usb_restart_s));
     const tick when =
-        lanes_[0].now() + ticks(in_stream_ ? usb_restart_of_two_s : network_restart_s);
+        lanes_[0].now() + ticks(reports_in_stream_ ? usb_restart_of_two_s : network_restart_s);
     for (receive_core& l : lanes_) l.restart(when, 0);
 }
 
@@ -195,8 +197,8 @@ void receive_stream::issue_to(const node_port& port, const uhd::stream_cmd_t& co
 }
 
 void receive_stream::command(receive_core& l, const uhd::stream_cmd_t& command) {
-    // gr-uhd stops its stream while it unwinds from the exception of recv(): a second one would end
-    // the process.
+    // gr-uhd stops its stream while it unwinds from an exception of recv(); a second exception
+    // would end the process.
     if (command.stream_mode == mode::STREAM_MODE_STOP_CONTINUOUS && !l.port().connected()) return;
     l.port().check();
     const command_kind kind = kind_of(command.stream_mode);
@@ -206,8 +208,8 @@ void receive_stream::command(receive_core& l, const uhd::stream_cmd_t& command) 
         return;
     }
     const std::lock_guard lock(command_mutex_);
-    continuous_ = kind == command_kind::start;
-    // A stop has no time in any family.
+    last_command_continuous_ = kind == command_kind::start;
+    // No family has timed stops.
     std::optional<tick> time;
     if (!command.stream_now && kind != command_kind::stop)
         time = to_sample(command.time_spec, l.master(), l.port().offset());

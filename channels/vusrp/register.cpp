@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Registration with UHD. Runs in every UHD program that has this module on its path, so it does
-// nothing else, and finds nothing unless type=vusrp is asked for.
-// Device arguments: docs/explanation/software-usrp.md.
+// Registers the device with UHD. This code runs in every UHD program that has the module in its
+// path, so it does nothing else, and finds no device unless the arguments have type=vusrp. Device
+// arguments: docs/explanation/software-usrp.md.
 #include <uhd/device.hpp>
 #include <uhd/utils/static.hpp>
 

@@ -9,8 +9,9 @@ namespace wip::vusrp {
 namespace {
 
 using air::never;
-constexpr std::size_t feed_size = 2048;  // ticks at a time
-constexpr tick most_before = 4096;       // that a stream begins before the medium fills the ring
+constexpr std::size_t feed_size = 2048;  // ticks read at a time
+// The most ticks by which a stream may begin before the first window.
+constexpr tick most_before = 4096;
 constexpr exact_rate medium_rate{7'680'000};
 
 }  // namespace
@@ -46,7 +47,7 @@ void sampled_reader::begin(tick master) {
     converter_->restart(input_);
 }
 
-// The ring at the next input, or what stands in the way of it.
+// The state of the ring at the next input tick, or the gap or event before it.
 air::receive_reader::state sampled_reader::ring() {
     for (;;) {
         const auto s = reader_.look();
@@ -73,12 +74,12 @@ sampled_reader::state sampled_reader::look(tick wanted) {
         }
         input_ = s.position;
     }
-    const auto upto = [&](tick end) {
+    const auto samples_before = [&](tick end) {
         return converts_ ? converter_->map().at_or_after(end - converter_->after()) : end;
     };
-    const tick there = std::max<tick>(0, upto(input_ + s.available) - position_);
-    const bool gap = s.end != never && upto(s.end) - position_ < wanted;
-    // Nothing is lost where one window ends and another begins.
+    const tick there = std::max<tick>(0, samples_before(input_ + s.available) - position_);
+    const bool gap = s.end != never && samples_before(s.end) - position_ < wanted;
+    // Where one window ends and the next begins without a gap, nothing is lost.
     if (const tick rest = s.end - input_; gap && !s.cut && converts_ && s.available >= rest &&
                                           rest <= static_cast<tick>(inputs_.size())) {
         const std::span<air::cf32> part(inputs_.data(), static_cast<std::size_t>(rest));
@@ -90,8 +91,8 @@ sampled_reader::state sampled_reader::look(tick wanted) {
     return {std::min(there, wanted), gap && s.available >= s.end - s.position};
 }
 
-std::optional<tick> sampled_reader::behind_gap() {
-    // The rest of the window is too short for the filter.
+std::optional<tick> sampled_reader::first_after_gap() {
+    // Skips the rest of the window, which is too short for the filter.
     for (;;) {
         const auto s = reader_.look();
         if (s.what == s.nothing) return std::nullopt;
@@ -158,15 +159,16 @@ void sampled_reader::take(std::span<air::cf32> out) {
         input_ = position_;
     } else {
         for (std::size_t done = 0; done < out.size();) {
-            // Takes as many outputs as the inputs of one piece suffice for.
+            // Computes as many outputs as the inputs of one piece allow.
             const tick needed_by_all = last_input(first + static_cast<tick>(out.size()) - 1) + 1;
-            const tick upto = std::min(needed_by_all, input_ + static_cast<tick>(inputs_.size()));
-            if (upto > input_) {
+            const tick input_end =
+                std::min(needed_by_all, input_ + static_cast<tick>(inputs_.size()));
+            if (input_end > input_) {
                 const std::span<air::cf32> part(inputs_.data(),
-                                                static_cast<std::size_t>(upto - input_));
+                                                static_cast<std::size_t>(input_end - input_));
                 reader_.take(part);
                 converter_->feed(part);
-                input_ = upto;
+                input_ = input_end;
             }
             const tick ready = converter_->map().at_or_after(input_ - converter_->after());
             const std::size_t n = std::min(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The medium's samples as a radio's receiver gives them: at its own rate and by its own clock, from
-// any tick of its master clock on, with its faults. The radio without faults reads the ring as it
-// is.
+// The medium's samples as a radio's receiver delivers them: at its own rate and clock, beginning at
+// any tick of its master clock, with its impairments. For the ideal radio they are the samples of
+// the ring.
 #pragma once
 
 #include <chrono>
@@ -24,10 +24,9 @@ class sampled_reader {
 public:
     sampled_reader(node_port& port, const radio_model& model);
 
-    // A run of samples begins at this tick of the master clock.
+    // Begins a run of samples at this tick of the master clock.
     void begin(tick master);
-    // The number of the next `wanted` samples that are there; none of them come any more after a
-    // gap.
+    // How many of the next `wanted` samples are available, and whether a gap follows them.
     struct state {
         tick there;
         bool gap;
@@ -35,15 +34,16 @@ public:
     state look(tick wanted);
     void take(std::span<air::cf32> out);
     void skip(tick samples) noexcept;
-    // The first sample behind the gap, as a tick of the master clock; none: it is not known yet.
-    std::optional<tick> behind_gap();
-    // Consumes what the medium has from before this tick.
+    // The tick of the master clock of the first sample after the gap; nullopt: not known yet.
+    std::optional<tick> first_after_gap();
+    // Discards samples of the medium before this tick.
     void drain(tick medium);
     // Waits until the medium has released this tick, or reports an event.
     void wait(tick medium, std::chrono::nanoseconds timeout);
 
-    static constexpr tick longest_reach = 128;  // in any case
-    // The first tick of the medium that is needed for a sample at this tick of the master clock.
+    static constexpr tick longest_reach = 128;  // upper limit of reach(), ticks of the medium
+    // The first and the last tick of the medium that are needed for a sample at this tick of the
+    // master clock.
     tick first_tick(tick master) const noexcept {
         return to_medium_.of(master).whole - reach(master);
     }
@@ -63,17 +63,18 @@ private:
     air::receive_reader reader_;
     exact_rate rate_;
     sample_model::rate_map to_medium_;
-    std::optional<sample_model::rate_converter> converter_{};  // none needed: equal rates and grids
+    // nullopt: not needed, since rate and grid are those of the medium.
+    std::optional<sample_model::rate_converter> converter_{};
     bool converts_ = false;
     tick reach_ = 0;
     analog_filter filter_;
     std::optional<wander_stage> wander_;
     std::optional<tracked_errors> tracked_;
     sample_model::stage_chain faults_;
-    tick phase_ = 0;     // of the samples' grid, ticks of the master clock
+    tick phase_ = 0;     // offset of the sample grid, in ticks of the master clock
     tick position_ = 0;  // the next sample
-    tick input_ = 0;     // the next one of the ring
-    bool fresh_ = true;  // nothing of this run has been read
+    tick input_ = 0;     // the next tick of the ring
+    bool fresh_ = true;  // no sample of this run has been read
     std::vector<air::cf32> inputs_;
 };
 

@@ -9,7 +9,7 @@
 namespace wip::vusrp {
 namespace {
 
-constexpr std::size_t piece = 1024;  // samples at a time
+constexpr std::size_t piece_size = 1024;  // samples at a time
 constexpr exact_rate medium_rate{7'680'000};
 
 }  // namespace
@@ -22,12 +22,13 @@ sampled_writer::sampled_writer(node_port& port, const radio_model& model)
       faults_(model.impairments(side::transmit), {rate_.hz(), model.seed(), 0x5200}),
       wander_(model.wander(side::transmit)),
       ramp_(model.ramp_samples(), std::llround(model.chain_delay(side::transmit))),
-      scratch_(piece) {
+      scratch_(piece_size) {
     const sample_model::rate_map map(rate_, medium_rate);
     if (map.step() != 1) converter_.emplace(rate_, medium_rate);
 }
 
-// The samples' grid has a phase against that of the rate: the burst begins on any master tick.
+// Places the sample grid so that the burst begins at this tick, which need not be a multiple of the
+// divider.
 void sampled_writer::start_grid(tick master) {
     position_ = sample_model::floor_divide(master, rate_.divider);
     const tick phase = master - position_ * rate_.divider;
@@ -89,7 +90,7 @@ std::size_t sampled_writer::write(std::span<const air::cf32> in) {
     for (;;) {
         if (!publish_pending()) return in.size();
         if (!pending_.empty() || done == in.size()) return done;
-        const std::size_t n = std::min(piece, in.size() - done);
+        const std::size_t n = std::min(piece_size, in.size() - done);
         const std::span<air::cf32> part(scratch_.data(), n);
         send_through(in.subspan(done, n), part);
         converter_->feed(part);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A radio's transmitter on the medium: samples at its own rate and by its own clock, with its
-// faults. A burst begins on any tick of the radio's master clock; it fills the medium's ticks from
-// that time on and ends before the time of the sample behind its last: bursts that touch each other
-// do so on the medium as well.
+// A radio's transmitter on the medium: samples at its own rate and clock, with its impairments. A
+// burst begins on any tick of the radio's master clock; it fills the medium's ticks from that time
+// on, up to the time at which its next sample would follow, so that bursts without a gap between
+// them have none on the medium either.
 #pragma once
 
 #include <optional>
@@ -26,34 +26,36 @@ public:
     bool is_open() const noexcept { return open_; }
     // Opens a burst at this tick of the master clock. False: the table of bursts is full.
     bool open(tick master, bool hold);
-    // Takes what there is room for.
+    // Takes as many samples as there is room for, and returns their number.
     std::size_t write(std::span<const air::cf32> in);
-    // Some of the samples that were taken still wait for room: write nothing to push them on.
+    // Whether samples that were taken still wait for room; write({}) tries again.
     bool pending() const noexcept { return open_ && !pending_.empty(); }
     bool wait_room(std::chrono::nanoseconds timeout) { return writer_.wait_room(timeout); }
-    // Flushes the filter; false: there is no room for its samples yet, ask again.
+    // Flushes the filter and closes the burst; returns false if there is no room for its samples
+    // yet: call it again.
     bool close();
-    void abandon() noexcept;  // close without that
+    void abandon() noexcept;  // closes without flushing
 
 private:
-    // Applies everything that happens to samples before the medium.
+    // Applies impairments, filters and ramp.
     void send_through(std::span<const air::cf32> in, std::span<air::cf32> out);
-    // False: the medium has let go of the burst.
+    // Writes pending samples; returns false if the medium has refused the burst.
     bool publish_pending();
     void start_grid(tick master);
 
     node_port& port_;
     air::transmit_writer writer_;
     exact_rate rate_;
-    std::optional<sample_model::rate_converter> converter_{};  // none needed: equal rates and grids
+    // nullopt: not needed, since rate and grid are those of the medium.
+    std::optional<sample_model::rate_converter> converter_{};
     bool converts_ = false;
     analog_filter filter_;
     sample_model::stage_chain faults_;
     std::optional<wander_stage> wander_;
     burst_ramp ramp_;
     bool open_ = false, flushed_ = false;
-    tick position_ = 0;  // of the radio, next sample
-    tick output_ = 0;    // of the medium, next tick to compute
+    tick position_ = 0;  // next sample, at the radio's rate
+    tick output_ = 0;    // next tick of the medium to compute
     std::vector<air::cf32> scratch_, pending_;
     std::size_t published_ = 0;  // of pending_
 };

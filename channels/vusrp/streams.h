@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The two streamers of a software USRP (uhd::rx_streamer, uhd::tx_streamer), each over nodes of a
-// medium, one for each channel. Time stamps are device time: ticks of the master clock, plus an
-// offset. Channels of one stream go together, sample for sample: after a gap in one of them, what
-// the others have of that time is skipped, as UHD does.
+// The two streamers of a software USRP (uhd::rx_streamer, uhd::tx_streamer), each with one node of
+// a medium for each channel. Time stamps are device time: ticks of the master clock, plus an
+// offset. The channels of one stream are aligned sample by sample: after a gap in one of them the
+// samples of the others at that time are skipped, as UHD does.
 #pragma once
 
 #include <chrono>
@@ -32,8 +32,8 @@ struct stream_channel {
 
 class receive_stream : public uhd::rx_streamer {
 public:
-    // Makes a stream at the present rate of the radio. It fails if a packet does not fit into a
-    // transfer of USB.
+    // Makes a stream at the present rate of the radio. recv() reports an error if a packet does not
+    // fit into a USB transfer.
     receive_stream(const std::vector<stream_channel>& channels, sample_format format,
                    std::size_t samples_per_packet);
 
@@ -51,29 +51,30 @@ public:
 private:
     using clock = std::chrono::steady_clock;
     using state = receive_core::state;
-    // The next thing that all channels have: the event of one, or samples from the same time on.
+    // The next state of all channels: an event of one (`lane`), or samples that all have from the
+    // same time on.
     state look(std::size_t& lane);
-    // false: the timeout.
+    // Returns false at the deadline.
     bool wait(clock::time_point deadline);
     void report(std::size_t lane, const state& s, uhd::rx_metadata_t& metadata);
     void restart(std::size_t lane);
     void command(receive_core& l, const uhd::stream_cmd_t& command);
 
-    std::deque<receive_core> lanes_;  // stay where they are
+    std::deque<receive_core> lanes_;  // a deque, since they cannot be moved
     sample_format format_;
     std::size_t samples_per_packet_;
-    bool in_stream_;  // the family's reports stand in the stream
+    bool reports_in_stream_;  // this FPGA's reports come in the stream
     bool restarts_, ideal_;
-    bool is_overlong_;         // a packet does not fit into a transfer
-    bool continuous_ = false;  // the last command
-    bool late_ = false;        // a report beside the stream waits
+    bool is_overlong_;                      // a packet does not fit into a transfer
+    bool last_command_continuous_ = false;  // the last command was a continuous start
+    bool late_report_waits_ = false;  // a report of a late command that does not come in the stream
     std::vector<air::cf32> scratch_;
     std::mutex mutex_;          // of recv()
-    std::mutex command_mutex_;  // of commands while it waits
+    std::mutex command_mutex_;  // of commands while recv() waits
 };
 
-// send() makes of a call packets of at most samples_per_packet, each with its time, the last with
-// the end of burst; a call without samples is a packet of one zero
+// send() divides its samples into packets of at most samples_per_packet, each with its time, the
+// last with the end of burst; a call without samples sends a packet of one zero
 // (docs/explanation/software-usrp.md).
 class transmit_stream : public uhd::tx_streamer {
 public:
@@ -101,7 +102,8 @@ private:
     sample_format format_;
     std::size_t samples_per_packet_;
     exact_rate rate_;
-    std::optional<uhd::tx_metadata_t> kept_{};  // of a start of burst without samples
+    // Metadata of a call with a start of burst and no samples.
+    std::optional<uhd::tx_metadata_t> kept_{};
     std::vector<air::cf32> scratch_;
     std::mutex mutex_, message_mutex_;
 };

@@ -17,10 +17,11 @@ using fpga::transmit_event_kind;
 
 constexpr exact_rate medium_rate{7'680'000};
 constexpr int sequence_numbers = 4096;
-// Lockstep: what is in time has come as early as its way through the logic may take.
+// Lockstep: the arrival of a packet that is in time, earlier than any delay in the logic.
 constexpr tick before_time = fpga::long_ago / 16;
-constexpr tick untimed_lead = 25600;  // an ideal burst without a time, of the medium: 3.3 ms
-constexpr tick report_slack = 8;      // lockstep: reports do not wait for the next quantum
+// Ticks of the medium until an ideal radio's burst without a time begins: 3.3 ms.
+constexpr tick untimed_lead = 25600;
+constexpr tick report_slack = 8;  // ticks; lockstep: reports do not wait for the next quantum
 constexpr auto look_again = 1ms;
 constexpr auto longest_wait = 100ms;
 constexpr tick report_ticks = 0;  // the host acknowledges a report at once
@@ -45,7 +46,7 @@ transmit_core::transmit_core(std::shared_ptr<node_port> port, const radio_model&
       arrived_(std::numeric_limits<tick>::min() / 2) {
     port_->block().transmit_latency.store(0);
     port_->block().judges.store(1);
-    // The store is never more than half of what the medium holds.
+    // The store is at most half of the medium's FIFO.
     const double most = static_cast<double>(air::transmit_fifo_size / 2) * rate_.hz() /
                         static_cast<double>(air::sample_rate);
     store_ = std::min(store_, static_cast<std::int64_t>(most));
@@ -55,8 +56,9 @@ transmit_core::~transmit_core() {
     if (!writer_.close()) writer_.abandon();
 }
 
-// Samples of the first packet are in the store until their own time, not until the packet's end:
-// in lockstep the clock waits for samples beyond the next slot while this waits for the clock.
+// Every sample is in the store until its own time, not until the end of its packet. Otherwise, in
+// lockstep, the clock could wait for samples after the next slot while wait_room() waits for the
+// clock.
 std::int64_t transmit_core::unplayed(const stored& s, tick now) const {
     return std::clamp<std::int64_t>((s.until - now + rate_.divider - 1) / rate_.divider, 0,
                                     s.samples);
@@ -112,7 +114,7 @@ void transmit_core::packet(std::optional<tick> time, std::span<const air::cf32> 
                            bool end_of_burst) {
     const std::lock_guard lock(mutex_);
     advance();
-    if (ideal_ && time) {  // the nearest sample
+    if (ideal_ && time) {  // rounded to the nearest sample
         const tick half = rate_.divider / 2;
         *time = sample_model::floor_divide(*time + half, rate_.divider) * rate_.divider;
     }
@@ -133,7 +135,7 @@ void transmit_core::packet(std::optional<tick> time, std::span<const air::cf32> 
 
 void transmit_core::announce(std::optional<tick> time) {
     const std::lock_guard lock(mutex_);
-    const bool holds = lockstep_ && time;  // the clock stands until they are there
+    const bool holds = lockstep_ && time;  // the clock waits for the samples
     if ((port_->running() && !holds) || writer_.is_open()) return;
     if (!writer_.open(time.value_or(0), hold_)) return;
     next_ = time.value_or(0);
@@ -147,47 +149,48 @@ void transmit_core::advance() {
     }
 }
 
-// Carries out the control's decisions: its runs go onto the medium, its reports into their queue.
-// Samples of this packet are read where the caller has them; samples that wait in the DUC are
+// Carries out the control's decisions: its runs are written to the medium, its reports queued.
+// Samples of this packet are read from the caller's memory; samples that wait in the DUC are
 // copied.
 void transmit_core::play(std::span<const air::cf32> samples) {
     current_ = samples;
     const fpga::transmit_outcome o = control_.take();
-    for (const fpga::transmit_event& e : o.events) note(e);
+    for (const fpga::transmit_event& e : o.events) add_report(e);
     const auto position = [this](std::int64_t packet, int first) {
         const auto same = [packet](const held_packet& p) { return p.number == packet; };
         return std::find_if(packets_.begin(), packets_.end(), same)->position + first;
     };
     for (const fpga::air_run& r : o.air) check_time(r);
-    std::int64_t over = played_;
+    std::int64_t done_until = played_;
     for (std::size_t i = 0; i < o.air.size();) {
         const fpga::air_run& first = o.air[i];
         const std::int64_t at = position(first.packet, first.first);
         tick n = first.samples;
-        // One run of those that touch each other, as the pieces of a DUC do.
+        // Joins runs without a gap between them, such as the pieces of a DUC.
         for (++i; i < o.air.size() && o.air[i].start == first.start + n * rate_.divider &&
                   position(o.air[i].packet, o.air[i].first) == at + n;
              ++i)
             n += o.air[i].samples;
         write(first.start, at, static_cast<std::size_t>(n));
-        over = std::max(over, at + n);
+        done_until = std::max(done_until, at + n);
     }
     for (const fpga::dropped_run& d : o.dropped)
-        over = std::max(over, position(d.packet, d.first) + d.samples);
+        done_until = std::max(done_until, position(d.packet, d.first) + d.samples);
     if (!control_.is_open()) {
         close_burst();
-    } else if (lockstep_ && over < sent_) {
-        // Time waits for what the DUC holds as well: it will follow, for nothing runs dry.
-        write(next_, std::max(over, ahead_),
-              static_cast<std::size_t>(sent_ - std::max(over, ahead_)));
+    } else if (lockstep_ && done_until < sent_) {
+        // The samples in the DUC are written as well, since the clock waits for them; they follow
+        // for certain, as nothing runs dry in lockstep.
+        write(next_, std::max(done_until, written_until_),
+              static_cast<std::size_t>(sent_ - std::max(done_until, written_until_)));
     }
-    // The rest of this packet waits after the rest of others.
+    // The rest of this packet is kept after the rests of earlier ones.
     const std::int64_t begins = sent_ - static_cast<std::int64_t>(samples.size());
-    const std::int64_t old = std::min(over, begins) - played_;
+    const std::int64_t old = std::min(done_until, begins) - played_;
     held_.erase(held_.begin(), held_.begin() + std::min<std::ptrdiff_t>(old, std::ssize(held_)));
-    played_ = over;
-    if (over < sent_) {
-        const auto left = static_cast<std::size_t>(sent_ - std::max(over, begins));
+    played_ = done_until;
+    if (done_until < sent_) {
+        const auto left = static_cast<std::size_t>(sent_ - std::max(done_until, begins));
         const auto rest = samples.last(left);
         held_.insert(held_.end(), rest.begin(), rest.end());
     }
@@ -196,21 +199,23 @@ void transmit_core::play(std::span<const air::cf32> samples) {
     current_ = {};
 }
 
-// Times that are rounded to ticks may be a sample apart.
+// Counts a packet that is on the air at another time than its own; a difference of one sample is
+// rounding.
 void transmit_core::check_time(const fpga::air_run& run) {
     if (run.first != 0) return;
     const auto same = [&run](const held_packet& p) { return p.number == run.packet; };
-    const std::optional<tick> told = std::find_if(packets_.begin(), packets_.end(), same)->told;
-    if (!told || std::abs(run.start - *told) <= rate_.divider) return;
+    const std::optional<tick> commanded_time =
+        std::find_if(packets_.begin(), packets_.end(), same)->commanded_time;
+    if (!commanded_time || std::abs(run.start - *commanded_time) <= rate_.divider) return;
     auto& block = port_->block();
     if (block.displaced.load() == 0)
-        block.displaced_by.store(to_medium_.of(run.start - *told).whole);
+        block.displaced_by.store(to_medium_.of(run.start - *commanded_time).whole);
     block.displaced.fetch_add(1, std::memory_order_release);
 }
 
 void transmit_core::write(tick start, std::int64_t position, std::size_t samples) {
-    if (position < ahead_) {  // written already
-        const auto done = static_cast<std::size_t>(ahead_ - position);
+    if (position < written_until_) {  // written already
+        const auto done = static_cast<std::size_t>(written_until_ - position);
         if (done >= samples) return;
         position += static_cast<std::int64_t>(done);
         samples -= done;
@@ -235,9 +240,9 @@ void transmit_core::write(tick start, std::int64_t position, std::size_t samples
         const std::size_t n = writer_.write(from.first(std::min(samples, from.size())));
         position += static_cast<std::int64_t>(n);
         samples -= n;
-        ahead_ = std::max(ahead_, position);
+        written_until_ = std::max(written_until_, position);
         if (n > 0) continue;
-        if (!writer_.is_open()) return;  // the medium let go of it
+        if (!writer_.is_open()) return;  // the medium has refused the burst
         port_->check();
         writer_.wait_room(100ms);
     }
@@ -250,7 +255,7 @@ void transmit_core::close_burst() {
     }
 }
 
-void transmit_core::note(const fpga::transmit_event& e) {
+void transmit_core::add_report(const fpga::transmit_event& e) {
     reports_.push_back(e);
     reported_.notify_all();
     switch (e.kind) {
@@ -269,7 +274,8 @@ void transmit_core::note(const fpga::transmit_event& e) {
     }
 }
 
-// A DUC reports a late packet as often as it cuts it.
+// Counts slots, not reports, since a DUC reports a late packet once for each part into which it
+// cuts it.
 void transmit_core::count_slot(tick time, tick& last, std::atomic<std::uint64_t>& counter) {
     const tick slot = sample_model::floor_divide(to_medium_.of(time).whole, wip::slot_samples);
     if (slot == last) return;

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using event_code = uhd::async_metadata_t::event_code_t;
-constexpr auto look_again = 1ms;  // at channels of which each may have news
+constexpr auto look_again = 1ms;  // polling interval when several channels may have events
 
 event_code code_of(fpga::transmit_event_kind kind) {
     using kinds = fpga::transmit_event_kind;
@@ -50,8 +50,8 @@ size_t transmit_stream::send(const buffs_type& buffs, size_t size,
         return 0;
     }
     uhd::tx_metadata_t sent = metadata;
-    // A time of its own goes before the kept one; the end of a burst is the kept call's in any
-    // case.
+    // The call's own time is used before the kept one; end of burst is always that of the kept
+    // call.
     if (kept_) {
         if (!sent.has_time_spec) {
             sent.has_time_spec = kept_->has_time_spec;
@@ -70,7 +70,7 @@ size_t transmit_stream::send(const buffs_type& buffs, size_t size,
     return done;
 }
 
-// false: there was no room for it in time.
+// Returns false if there was no room for it in time.
 bool transmit_stream::send_packet(const buffs_type* buffs, std::size_t done, std::size_t size,
                                   const uhd::tx_metadata_t& metadata, double timeout) {
     const auto deadline = clock::now() + std::chrono::duration_cast<clock::duration>(

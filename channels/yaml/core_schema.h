@@ -2,12 +2,13 @@
 // The scalars of a YAML document by the core schema of YAML 1.2 (chapter 10.3): a plain (unquoted)
 // one is null, a boolean, a number or a text, any other one a text. YAML 1.1 knows more numbers,
 // and others by the same text: there 010 is 8, 1:30 is 90 and 1_000 is 1000. The author of one of
-// those may have meant either, so it is refused, with what to write instead. So are the numbers
-// that are not decimal (0x1F, 0o17). The numbers that are not finite (.inf, .nan), which no setting
-// takes, are texts here, and so are the other words of YAML 1.1: yes, no, on, off, dates.
+// those may have meant either, so it is refused, with what to write instead. Numbers that are not
+// decimal (0x1F, 0o17) are refused as well. The numbers that are not finite (.inf, .nan), which no
+// setting takes, are texts here, and so are yes, no, on, off and dates, which YAML 1.1 reads
+// differently.
 //
-// host/cli/openwip_cli/text.py reads by the same rules; tests/vectors/yaml_scalars.tsv holds both
-// to them.
+// host/cli/openwip_cli/text.py reads by the same rules; tests with tests/vectors/yaml_scalars.tsv
+// check both.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +40,8 @@ inline std::string_view without_sign(std::string_view text) {
     return text;
 }
 
-// `digits` and '.' as YAML 1.2 writes a number, with '_' as YAML 1.1 does where `underscores`.
+// Whether the text is a number as YAML 1.2 writes it; if `underscores`, '_' may be among its
+// digits, as in YAML 1.1.
 inline bool is_decimal(std::string_view text, bool underscores) {
     text = without_sign(text);
     const std::string_view digits = underscores ? "0123456789_" : "0123456789";
@@ -57,7 +59,7 @@ inline bool is_decimal(std::string_view text, bool underscores) {
     return text.empty();
 }
 
-// 0x1F, 0o17 and 0b11, with or without '_'.
+// Whether the text is a number such as 0x1F, 0o17 or 0b11, with or without '_'.
 inline bool is_of_another_base(std::string_view text) {
     text = without_sign(text);
     if (text.size() < 3 || text[0] != '0') return false;
@@ -70,7 +72,7 @@ inline bool is_of_another_base(std::string_view text) {
     return text.empty();
 }
 
-// 1:30, 1:30:00.5
+// Whether the text is a number of base 60, such as 1:30 or 1:30:00.5.
 inline bool is_sexagesimal(std::string_view text) {
     text = without_sign(text);
     if (text.empty() || !is_digit(text.front())) return false;
@@ -96,7 +98,7 @@ bool is_among(std::string_view text, const std::array<std::string_view, n>& word
 
 }  // namespace detail
 
-// Empty, or what is wrong with a plain scalar and what to write instead.
+// Returns what is wrong with a plain scalar and what to write instead; empty: nothing is wrong.
 inline std::string refusal(std::string_view plain) {
     using namespace detail;
     const auto valid = [&](const std::string& instead) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A YAML document before it is read: one document, of bounded depth, of scalars whose meaning is
-// certain (yaml/core_schema.h), without tags, which would give them another one. It follows the
-// parser's events, so an alias costs nothing.
+// Checks a YAML text before it is read: it has one document of limited depth, whose scalars have
+// one meaning (yaml/core_schema.h), without tags, which would change it. The check follows the
+// parser's events, so that aliases are not expanded.
 #pragma once
 
 #include <yaml-cpp/eventhandler.h>
@@ -71,13 +71,13 @@ private:
         levels_.pop_back();
         value("");
     }
-    // A key or a value of the innermost mapping is over.
+    // Called at the end of a key or value of the innermost mapping.
     void value(const std::string& text) {
         if (levels_.empty() || !levels_.back().is_map) return;
         if (levels_.back().expects_key) levels_.back().key = text;
         levels_.back().expects_key = !levels_.back().expects_key;
     }
-    // KEY.KEY = TEXT, or the key that it is.
+    // The place of a scalar for a message: `KEY.KEY = TEXT`, or `KEY.KEY: TEXT` for a key.
     std::string place(const std::string& text) const {
         std::string path;
         for (const auto& l : levels_)

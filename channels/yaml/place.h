@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A place in a YAML file, node and full key, that refuses what is wrong with one line: file, key,
-// value and what would be valid.
+// A place in a YAML file (node and full key), whose readers refuse a wrong value with an error of
+// one line: file, key, value and what would be valid.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -22,7 +22,7 @@
 
 namespace wip::yaml {
 
-// A refusal is one line, whatever was written.
+// Throws an error of one line, also if the text has several.
 [[noreturn]] inline void refuse(const std::string& why) {
     throw std::invalid_argument(one_line(why));
 }
@@ -33,10 +33,10 @@ inline std::string list(const std::vector<std::string>& names) {
     return s;
 }
 
-// A place in the file: node and its full key.
+// A node of the file and its full key.
 class place {
 public:
-    // The whole of it.
+    // The root of the file.
     place(const std::string& text, std::string file) : file_(std::move(file)) {
         read(
             text,

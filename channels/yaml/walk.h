@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A YAML document, read and walked in one way. The caller reports what is refused.
+// Functions that read a YAML document and visit its entries, with the same rules everywhere. The
+// caller reports errors.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -20,8 +21,8 @@ inline std::string show(const YAML::Node& n) {
     return n.IsMap() ? "a mapping" : "a list";
 }
 
-// The words of a table's column: one word, a list, or the keys and values of a mapping in turn;
-// none where the column is missing.
+// The words of a node: one word, a list, or the keys and values of a mapping in turn; none if the
+// node is missing.
 inline std::vector<std::string> words_of(const YAML::Node& n) {
     std::vector<std::string> words;
     if (!n.IsDefined()) return words;
@@ -42,8 +43,8 @@ inline std::string where(const std::string& file, const YAML::Mark& mark) {
     return file + ":" + std::to_string(mark.line + 1);
 }
 
-// visit(root); what is no YAML, or none whose scalars have one meaning, goes to refuse(mark, why),
-// which throws.
+// Calls visit(root). For a text that is not YAML, or whose scalars do not have one meaning, it
+// calls refuse(mark, why), which throws.
 template <class Refuse, class Visit>
 void read(const std::string& text, const Refuse& refuse, const Visit& visit) {
     try {
@@ -56,8 +57,8 @@ void read(const std::string& text, const Refuse& refuse, const Visit& visit) {
     }
 }
 
-// The mappings that a merge key (<<) names, one or a list of them; anything else goes to
-// refuse(key, why).
+// Returns the mappings that a merge key (<<) names, one or a list of them; for anything else it
+// calls refuse(key, why).
 template <class Refuse>
 std::vector<YAML::Node> merged_into(const YAML::Node& key, const YAML::Node& value,
                                     const Refuse& refuse) {
@@ -73,12 +74,13 @@ std::vector<YAML::Node> merged_into(const YAML::Node& key, const YAML::Node& val
     return all;
 }
 
-// visit(name, value, mark of the name) for each entry of a mapping, in the order of the file, then
-// for those of the mappings that it merges (<<), unless it has them itself. A key that is no word,
-// or is there for the second time (yaml-cpp keeps both), goes to refuse(key, why), which throws.
+// Calls visit(name, value, mark of the name) for each entry of a mapping, in the order of the file,
+// then for those of the mappings that it merges (<<), unless it has the same key itself. For a key
+// that is not a scalar, or occurs twice (yaml-cpp keeps both), it calls refuse(key, why), which
+// throws.
 template <class Refuse, class Visit>
 void each_entry(const YAML::Node& map, const Refuse& refuse, const Visit& visit) {
-    constexpr std::size_t deepest = 100;  // an anchor that merges itself has no end
+    constexpr std::size_t deepest = 100;  // the limit ends an anchor that merges itself
     struct from {
         YAML::Node map;
         std::size_t depth;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A tree as a YAML document that every reader takes for the same tree. yaml-cpp by itself writes
-// the text 010 without quotes, which a reader takes for a number (yaml/core_schema.h).
+// Writes a tree as a YAML document that every reader understands in the same way. yaml-cpp alone
+// writes the text 010 without quotes, which some readers take for a number (yaml/core_schema.h).
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -11,7 +11,7 @@
 
 namespace wip::yaml {
 
-// The tag that yaml-cpp gives to a scalar in quotes; a node that has it is a text.
+// The tag that yaml-cpp gives to a scalar in quotes; a node with it is a text.
 inline constexpr const char* quoted = "!";
 
 inline void write(YAML::Emitter& out, const YAML::Node& node) {

@@ -133,7 +133,7 @@ mix::mixer_change channel_control::change_of(const config::settings& asked, std:
                              next.channel.speed_kmh == before.channel.speed_kmh &&
                              next.channel.doppler_hz == before.channel.doppler_hz &&
                              next.user == before.user;
-    c.alike = same_fading;
+    c.level_only = same_fading;
     const bool new_channel = !same_fading || next.channel.shadowing != before.channel.shadowing;
     if (new_channel) {
         try {

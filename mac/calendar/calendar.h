@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Virtual time: one integer, moved on to the next time at which a participant has something to do.
-// A participant is a packet link, or something that goes on by itself (a Linux kernel). A step is
+// Virtual time: one integer, which advances to the next time at which a participant has something
+// to do. A participant is a packet link, or something that runs by itself (a Linux kernel). A step
+// is
 //
-//   t = the earliest next_wakeup() of all; the first one that wants t gets advance(t)
+//   t = the earliest next_wakeup() of all, and advance(t) of the first participant that has it
 //
 // so participants of the same time run in the order in which they were added, and a run depends on
-// nothing but its participants. In advance() a participant may give packets to others, which may
-// so want something earlier than before, but never earlier than t. It may go on by itself as long
-// as nobody else wants anything, before_others(), and returns how far it has come.
+// nothing but its participants. In advance() a participant may give packets to others, whose
+// next_wakeup() may then be earlier than before, but never before t. It may run by itself up to
+// before_others(), and returns the time that it has reached.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,7 @@ public:
     virtual std::int64_t advance(std::int64_t now_ns) = 0;
 };
 
-// A packet link that is advanced as it asks for.
+// A packet link as a participant, advanced at its own next_wakeup().
 class link_participant final : public participant {
 public:
     explicit link_participant(packet_link& link) : link_(&link) {}
@@ -52,24 +53,26 @@ private:
 class calendar {
 public:
     // Adds a participant, which has to outlive the calendar.
-    void add(participant& p) { all_.push_back(&p); }
+    void add(participant& p) { participants_.push_back(&p); }
 
     std::int64_t now() const { return now_; }
     std::uint64_t steps() const { return steps_; }
 
-    // The earliest time that another one wants, or to which this step may go.
+    // The earliest time at which another participant wants to run, but not after the limit of this
+    // step.
     std::int64_t before_others(const participant& p) const {
         std::int64_t t = limit_;
-        for (const auto* other : all_)
+        for (const auto* other : participants_)
             if (other != &p) t = std::min(t, other->next_wakeup());
         return t;
     }
-    // One step no later than limit_ns; false, and it is limit_ns, when nobody wants one.
+    // Carries out one step at a time no later than limit_ns. Returns false when no participant
+    // wants one; the time is limit_ns then.
     bool step(std::int64_t limit_ns) {
         limit_ = limit_ns;
         participant* next = nullptr;
         std::int64_t t = participant::never;
-        for (auto* p : all_)
+        for (auto* p : participants_)
             if (const std::int64_t wanted = p->next_wakeup(); wanted < t) t = wanted, next = p;
         if (next == nullptr || t > limit_ns) {
             now_ = std::max(now_, limit_ns);
@@ -88,7 +91,7 @@ public:
     }
 
 private:
-    std::vector<participant*> all_;
+    std::vector<participant*> participants_;
     std::int64_t now_ = 0, limit_ = participant::never;
     std::uint64_t steps_ = 0;
 };

@@ -13,10 +13,11 @@ namespace {
 
 constexpr auto never = packet_link::never;
 constexpr std::int64_t ns_per_ms = 1'000'000, ns_per_s = 1'000'000'000;
+// Memory that a held packet takes in addition to its data.
 constexpr std::size_t bytes_about_a_packet = 128;
-constexpr const char* dropped_lost = "trace_loss";
-constexpr const char* dropped_full = "queue_full";
-constexpr const char* dropped_too_much = "trace_held_full";
+constexpr const char* reason_trace_loss = "trace_loss";
+constexpr const char* reason_queue_full = "queue_full";
+constexpr const char* reason_held_full = "trace_held_full";
 
 std::int64_t whole_ms(std::int64_t ns) { return ns / ns_per_ms * ns_per_ms; }
 
@@ -34,22 +35,22 @@ void delivery_config::check() const {
 delivery_link::delivery_link(delivery_config config, bool uplink)
     : config_(std::move(config)),
       uplink_(uplink),
-      dice_(uplink ? ~config_.seed : config_.seed),
+      random_(uplink ? ~config_.seed : config_.seed),
       queue_(config_.queue, [this](const queued_packet& p, queue_drop why) {
           const bool managed = why == queue_drop::managed;
-          drop({p.came_ns, 0, p.number, p.tag}, p.bytes(), managed ? managed_ : full_,
-               managed ? managed_drop : dropped_full, decides_ns_);
+          drop({p.came_ns, 0, p.number, p.tag}, p.bytes(), managed ? managed_ : queue_full_,
+               managed ? managed_drop : reason_queue_full, decision_ns_);
           held_count_.take(p.bytes());
       }) {
     config_.check();
     set_delay(config_.delay_ms);
     bits_per_second_ = has_opportunities() ? 0 : std::llround(config_.rate_kbps * 1e3);
-    most_held_ = static_cast<std::size_t>(std::llround(config_.held_mb * 1e6));
+    most_held_bytes_ = static_cast<std::size_t>(std::llround(config_.held_mb * 1e6));
 }
 
 void delivery_link::set_delay(double delay_ms) { delay_ns_ = std::llround(delay_ms * 1e6); }
 
-// --- what the trace says ---
+// --- opportunities and trains of the trace ---
 
 std::int64_t delivery_link::time_of(const opportunity& o) const {
     const auto& all = config_.trace.opportunities_ms;
@@ -95,39 +96,39 @@ double delivery_link::base_delay_ms(std::int64_t at_ns) const {
 bool delivery_link::offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag) {
     while (next_step() <= now_ns) step();
     const auto user = static_cast<std::size_t>(tag);
-    if (ids_.size() <= user) ids_.resize(user + 1);
-    const about what{now_ns, now_ns, ids_[user]++, tag};
+    if (next_ids_.size() <= user) next_ids_.resize(user + 1);
+    const packet_facts what{now_ns, now_ns, next_ids_[user]++, tag};
     in_.add(packet.size());
     if (auto* journal = journal_of(tag)) {
         journal->offered(what.id, packet, now_ns);
         journal->entered(what.id, now_ns);
     }
-    // 53 bits of the dice, as a number from 0 to below 1.
-    if (config_.loss > 0 && static_cast<double>(dice_.next() >> 11) * 0x1p-53 < config_.loss) {
-        drop(what, packet.size(), lost_, dropped_lost, now_ns);
+    // 53 random bits make a number from 0 to below 1.
+    if (config_.loss > 0 && static_cast<double>(random_.next() >> 11) * 0x1p-53 < config_.loss) {
+        drop(what, packet.size(), trace_lost_, reason_trace_loss, now_ns);
         return false;
     }
     packets_bytes with_it = held_count_;
     with_it.add(packet.size());
-    if (with_it.bytes + with_it.packets * bytes_about_a_packet > most_held_) {
-        drop(what, packet.size(), too_much_, dropped_too_much, now_ns);
+    if (with_it.bytes + with_it.packets * bytes_about_a_packet > most_held_bytes_) {
+        drop(what, packet.size(), held_full_, reason_held_full, now_ns);
         return false;
     }
     held_count_ = with_it;
     held_packet p{what, {packet.begin(), packet.end()}};
     if (config_.trace.trains.empty()) return enqueue(std::move(p), now_ns);
     join_train(p, now_ns);
-    before_.push_back(std::move(p));
+    train_held_.push_back(std::move(p));
     return true;
 }
 
-void delivery_link::drop(const about& what, std::size_t bytes, packets_bytes& as,
+void delivery_link::drop(const packet_facts& what, std::size_t bytes, packets_bytes& counter,
                          const char* reason, std::int64_t now_ns) {
-    as.add(bytes);
+    counter.add(bytes);
     if (auto* journal = journal_of(what.tag)) journal->left(what.id, now_ns, reason);
 }
 
-// The trace has a clock of milliseconds: packets of the same one are of one train.
+// The trace counts whole milliseconds, so packets of the same millisecond belong to the same train.
 void delivery_link::join_train(held_packet& p, std::int64_t now_ns) {
     const auto bytes = static_cast<std::int64_t>(p.data.size());
     const std::int64_t clock_ns = whole_ms(now_ns);
@@ -149,7 +150,7 @@ void delivery_link::join_train(held_packet& p, std::int64_t now_ns) {
     } else if (begins) {
         release_ns = now_ns + train_delay_ns_;
         by_clock_ns = clock_ns + train_delay_ns_;
-        p.passes = true;
+        p.bypasses_queue = true;
     } else {
         const std::int64_t since_ms = (clock_ns - whole_ms(train_began_ns_)) / ns_per_ms;
         for (; train_next_ < after_ms.size() && since_ms > after_ms[train_next_]; ++train_next_)
@@ -161,19 +162,19 @@ void delivery_link::join_train(held_packet& p, std::int64_t now_ns) {
                 train_bytes_left_ += opportunity_bytes;
         }
         train_bytes_left_ -= bytes;
-        p.passes = train_next_ < after_ms.size();
-        const std::int64_t after_ns = p.passes ? after_ms[train_next_] * ns_per_ms : 0;
+        p.bypasses_queue = train_next_ < after_ms.size();
+        const std::int64_t after_ns = p.bypasses_queue ? after_ms[train_next_] * ns_per_ms : 0;
         release_ns = train_delay_ns_ + std::max(now_ns, train_began_ns_ + after_ns);
         by_clock_ns = train_delay_ns_ + std::max(clock_ns, whole_ms(train_began_ns_) + after_ns);
     }
-    if (release_ns < last_release_ns_) p.passes = false;  // none overtakes another one
+    if (release_ns < last_release_ns_) p.bypasses_queue = false;  // none overtakes another one
     p.due_ns = last_release_ns_ = std::max(release_ns, last_release_ns_);
     last_release_by_clock_ns_ = std::max(by_clock_ns, last_release_by_clock_ns_);
 }
 
-// Into the queue, or past it. Returns whether the packet is still there.
+// Puts a packet into the queue, or past it into the delay. Returns false if the queue dropped it.
 bool delivery_link::enqueue(held_packet&& p, std::int64_t now_ns) {
-    if (!has_service() || (p.passes && queue_.empty() && !is_serving_)) {
+    if (!has_service() || (p.bypasses_queue && queue_.empty() && !is_serving_)) {
         send_on(p.what, std::move(p.data), now_ns);
         return true;
     }
@@ -187,13 +188,13 @@ bool delivery_link::enqueue(held_packet&& p, std::int64_t now_ns) {
     q.tag = p.what.tag;
     q.number = p.what.id;
     q.came_ns = p.what.offered_ns;
-    decides_ns_ = now_ns;
+    decision_ns_ = now_ns;
     const auto limit = static_cast<std::size_t>(config_.queue_packets);
     return queue_.push(std::move(q), now_ns, limit - (is_serving_ ? 1 : 0));
 }
 
 bool delivery_link::begin_service(std::int64_t at_ns) {
-    decides_ns_ = at_ns;
+    decision_ns_ = at_ns;
     if (!queue_.pop(at_ns, serving_)) return false;
     is_serving_ = true;
     bytes_left_ = serving_.bytes();
@@ -227,17 +228,18 @@ void delivery_link::serve(std::int64_t at_ns) {
     if (has_opportunities()) return use_opportunity(at_ns);
     if (is_serving_) return end_service(at_ns);
     if (!begin_service(at_ns)) return;
-    if (served_ns_ < at_ns) served_ns_ = at_ns, rest_ = 0;
-    const std::int64_t work = static_cast<std::int64_t>(bytes_left_) * 8 * ns_per_s + rest_;
+    if (served_ns_ < at_ns) served_ns_ = at_ns, service_remainder_ = 0;
+    const std::int64_t work =
+        static_cast<std::int64_t>(bytes_left_) * 8 * ns_per_s + service_remainder_;
     served_ns_ += work / bits_per_second_;
-    rest_ = work % bits_per_second_;
+    service_remainder_ = work % bits_per_second_;
 }
 
-void delivery_link::send_on(const about& what, std::vector<std::uint8_t>&& data,
+void delivery_link::send_on(const packet_facts& what, std::vector<std::uint8_t>&& data,
                             std::int64_t at_ns) {
     held_packet p{what, std::move(data), at_ns + delay_ns_};
-    if (!behind_.empty()) p.due_ns = std::max(p.due_ns, behind_.back().due_ns);
-    behind_.push_back(std::move(p));
+    if (!in_delay_.empty()) p.due_ns = std::max(p.due_ns, in_delay_.back().due_ns);
+    in_delay_.push_back(std::move(p));
 }
 
 std::int64_t delivery_link::next_service() const {
@@ -247,19 +249,19 @@ std::int64_t delivery_link::next_service() const {
 }
 
 std::int64_t delivery_link::next_step() const {
-    return std::min(next_service(), before_.empty() ? never : before_.front().due_ns);
+    return std::min(next_service(), train_held_.empty() ? never : train_held_.front().due_ns);
 }
 
 void delivery_link::step() {
     const std::int64_t at_ns = next_step();
     if (next_service() <= at_ns) return serve(at_ns);
-    held_packet p = std::move(before_.front());
-    before_.pop_front();
+    held_packet p = std::move(train_held_.front());
+    train_held_.pop_front();
     enqueue(std::move(p), at_ns);
 }
 
 std::int64_t delivery_link::next_wakeup() const {
-    return std::min(next_step(), behind_.empty() ? never : behind_.front().due_ns);
+    return std::min(next_step(), in_delay_.empty() ? never : in_delay_.front().due_ns);
 }
 
 void delivery_link::advance(std::int64_t now_ns) {
@@ -273,8 +275,8 @@ void delivery_link::advance(std::int64_t now_ns) {
 }
 
 void delivery_link::deliver() {
-    const held_packet p = std::move(behind_.front());
-    behind_.pop_front();
+    const held_packet p = std::move(in_delay_.front());
+    in_delay_.pop_front();
     held_count_.take(p.data.size());
     delivered_.add(p.data.size());
     if (auto* journal = journal_of(p.what.tag)) {
@@ -293,10 +295,10 @@ link_sums delivery_link::sums() const {
     return {in_,
             delivered_,
             held_count_,
-            {{dropped_lost, lost_},
-             {dropped_full, full_},
+            {{reason_trace_loss, trace_lost_},
+             {reason_queue_full, queue_full_},
              {managed_drop, managed_},
-             {dropped_too_much, too_much_}},
+             {reason_held_full, held_full_}},
             queue_.marked()};
 }
 

@@ -4,13 +4,13 @@
 //
 //   loss     with probability `loss`
 //   trains   if there are any: it is held back until t + delay of the trace at that time, which is
-//            linear between two lines. The first packet after an idle time begins a train; the ones
-//            behind it take the opportunities of that train, and go past the queue if nobody waits
-//            there. Packets beyond the train's last opportunity join the queue
+//            linear between two lines. The first packet after an idle time begins a train; later
+//            ones take the opportunities of that train, without the queue if no packet waits there.
+//            Packets beyond the train's last opportunity join the queue
 //   queue    a packet queue with its discipline (queue/packet_queue.h)
 //   service  by opportunities of 1500 bytes each, as Mahimahi's link does it: an opportunity that
 //            finds no packet is lost, several packets may share one, and a packet that is larger
-//            than what is left goes on with the next. A packet that comes in the very moment of an
+//            than what is left goes on with the next. A packet that comes exactly at the time of an
 //            opportunity is too late for it. Without opportunities: by `rate_kbps`; 0: at once
 //   delay    `delay_ms`
 //
@@ -41,7 +41,7 @@ struct delivery_config {
     double delay_ms = 0;
     int queue_packets = setting::link_queue_packets.initial;  // one that is being sent counts
     queue_config queue;
-    double held_mb = setting::to_base_held_mb.initial;  // of all that has not arrived
+    double held_mb = setting::to_base_held_mb.initial;  // most that may be held, 10^6 bytes
     std::uint64_t seed = 1;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
@@ -50,10 +50,10 @@ class delivery_link final : public packet_link {
 public:
     using packet_fn = std::function<void(const packet_record&, int user)>;
 
-    // `uplink`: in its packets' records. Throws as check() does.
+    // `uplink` is written into the records of its packets. Throws as check() does.
     delivery_link(delivery_config config, bool uplink);
 
-    // From now on. The trace, its rate and its loss stay.
+    // These two setters apply from now on. The trace, its rate and its loss stay as they are.
     void set_delay(double delay_ms);
     void set_queue(const queue_config& queue) { queue_.reconfigure(queue); }
 
@@ -63,30 +63,30 @@ public:
     link_sums sums() const override;
     bool idle() const override { return held_count_.packets == 0; }
 
-    // The last advance.
+    // The time of the last advance().
     std::int64_t now_ns() const { return now_ns_; }
-    // Opportunities, or the rate, until this time.
+    // Bits that the opportunities, or the rate, could have carried until this time.
     double capacity_bits(std::int64_t until_ns) const;
     // The delay of a packet that comes at this time and waits for nothing.
     double base_delay_ms(std::int64_t at_ns) const;
-    // The way of each packet from now on; empty: no longer.
+    // From now on `take` gets a record of each packet; an empty function ends this.
     void follow(const packet_fn& take);
 
 private:
-    struct about {
+    struct packet_facts {
         std::int64_t offered_ns = 0;
-        std::int64_t began_ns = 0;  // its service
-        std::uint64_t id = 0;       // those of its tag that came before
+        std::int64_t began_ns = 0;  // when its service began
+        std::uint64_t id = 0;       // number of packets with its tag that came before it
         int tag = 0;
     };
     struct held_packet {
-        about what;
+        packet_facts what;
         std::vector<std::uint8_t> data;
         std::int64_t due_ns = 0;
-        bool passes = false;  // the queue, if nobody waits there
+        bool bypasses_queue = false;  // if no packet waits in the queue
     };
     struct opportunity {
-        std::int64_t period = 0;  // the trace has been played so often
+        std::int64_t period = 0;  // complete repetitions of the trace before it
         std::size_t index = 0;
     };
 
@@ -95,15 +95,15 @@ private:
     std::int64_t time_of(const opportunity& o) const;
     opportunity first_after(std::int64_t ns) const;
     void use_opportunity(std::int64_t at_ns);
-    void drop(const about& what, std::size_t bytes, packets_bytes& as, const char* reason,
-              std::int64_t now_ns);
+    void drop(const packet_facts& what, std::size_t bytes, packets_bytes& counter,
+              const char* reason, std::int64_t now_ns);
     void join_train(held_packet& p, std::int64_t now_ns);
     std::int64_t delay_at(std::int64_t now_ns, std::size_t& line) const;
     bool enqueue(held_packet&& p, std::int64_t now_ns);
     bool begin_service(std::int64_t at_ns);
     void end_service(std::int64_t at_ns);
     void serve(std::int64_t at_ns);
-    void send_on(const about& what, std::vector<std::uint8_t>&& data, std::int64_t at_ns);
+    void send_on(const packet_facts& what, std::vector<std::uint8_t>&& data, std::int64_t at_ns);
     std::int64_t next_service() const;
     std::int64_t next_step() const;
     void step();
@@ -113,10 +113,10 @@ private:
     delivery_config config_;
     bool uplink_;
     std::int64_t delay_ns_ = 0, bits_per_second_ = 0;
-    std::size_t most_held_ = 0;  // bytes
-    splitmix64 dice_;
+    std::size_t most_held_bytes_ = 0;  // bytes
+    splitmix64 random_;
 
-    std::deque<held_packet> before_;  // held back by the trains
+    std::deque<held_packet> train_held_;  // held back by the trains
     // The train that is under way: its first packet, its delay (-1: there was no train yet), its
     // line of the trace, its next opportunity, and the bytes that this one has left.
     std::int64_t train_began_ns_ = 0, train_delay_ns_ = -1;
@@ -130,14 +130,15 @@ private:
     bool is_serving_ = false;
     std::size_t bytes_left_ = 0;  // of the packet that is being served
     std::int64_t served_ns_ = 0;  // by a rate: when the packet has left
-    std::int64_t rest_ = 0;       // of it, in parts of a nanosecond
+    // The fraction of a nanosecond in served_ns_, times the rate.
+    std::int64_t service_remainder_ = 0;
     opportunity next_;
-    std::int64_t decides_ns_ = 0;  // the time of the queue's decision, for a packet's record
+    std::int64_t decision_ns_ = 0;  // the time of the queue's decision, for a packet's record
 
-    std::deque<held_packet> behind_;  // on their way through the delay
-    packets_bytes in_, delivered_, held_count_, lost_, full_, managed_, too_much_;
+    std::deque<held_packet> in_delay_;  // on their way through the delay
+    packets_bytes in_, delivered_, held_count_, trace_lost_, queue_full_, managed_, held_full_;
     std::int64_t now_ns_ = 0;
-    std::vector<std::uint64_t> ids_;  // of the tags
+    std::vector<std::uint64_t> next_ids_;  // by tag
     packet_fn take_;
     std::vector<std::unique_ptr<sdu_journal>> journals_;
 };

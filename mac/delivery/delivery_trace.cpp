@@ -21,7 +21,7 @@ constexpr std::size_t longest_shown = 40;
 
 std::string up_to(std::int64_t most) { return "0.." + std::to_string(most); }
 
-// Takes a number of at least 0, and the spaces behind it, off the line.
+// Takes a number of at least 0, and the spaces after it, off the front of the line.
 template <class Number>
 bool take_number(std::string_view& line, Number& value) {
     if (line.empty() || line.front() < '0' || line.front() > '9') return false;

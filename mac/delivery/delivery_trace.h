@@ -7,8 +7,8 @@
 //                  of a packet that comes then, and perhaps the opportunities of the packets right
 //                  behind it, in milliseconds after the first; the last line is the period
 //
-// A text comes from anybody: nothing is taken that is not a number in range, and a line that is
-// wrong is refused by its number.
+// The text is not trusted: every number is checked against its range, and the error for a wrong
+// line gives the number of the line.
 #pragma once
 
 #include <cstddef>
@@ -23,21 +23,23 @@ inline constexpr std::int64_t latest_ms = std::int64_t{7} * 24 * 3600 * 1000;
 inline constexpr double longest_delay_ms = 60'000;
 inline constexpr std::size_t most_lines = 20'000'000, most_in_train = 10'000;
 
-// A train of packets that comes at that time.
+// A line of a trace of trains: it holds for a train of packets whose first one comes at `at_ms`.
 struct train {
     std::int64_t at_ms = 0;
-    double delay_ms = 0;                 // CellReplay itself writes whole ones
+    double delay_ms = 0;                 // CellReplay itself writes whole milliseconds
     std::vector<std::int64_t> after_ms;  // opportunities after the train's first packet
     bool operator==(const train&) const = default;
 };
 
 struct delivery_trace {
-    std::vector<std::int64_t> opportunities_ms;  // none falls, the last one is above 0
-    std::vector<train> trains;                   // no time falls, the last one is above the first
+    // Ascending, equal ones allowed; the last one is above 0.
+    std::vector<std::int64_t> opportunities_ms;
+    // By ascending at_ms, equal ones allowed; the last one is above the first.
+    std::vector<train> trains;
 };
 
-// One of the two, by the numbers of the first line. Throws std::invalid_argument, which says the
-// line and what is valid.
+// Reads a trace of either kind: with one number in the first line it has opportunities, with
+// several it has trains. Throws std::invalid_argument, which says the line and what is valid.
 delivery_trace read_delivery_trace(std::string_view text);
 
 }  // namespace wip::delivery

@@ -11,10 +11,12 @@ namespace wip::hetnet {
 namespace {
 
 constexpr auto never = packet_link::never;
-constexpr std::size_t bytes_about_a_packet = 128, most_latest = 16;
-constexpr const char* dropped_in_flight = "handover_in_flight";
-constexpr const char* dropped_meanwhile = "handover_arrived";
-constexpr const char* dropped_too_much = "handover_held_full";
+// Memory that a held packet takes in addition to its data.
+constexpr std::size_t bytes_about_a_packet = 128;
+constexpr std::size_t most_kept_handovers = 16;
+constexpr const char* reason_in_flight = "handover_in_flight";
+constexpr const char* reason_arrived_during = "handover_arrived";
+constexpr const char* reason_held_full = "handover_held_full";
 
 std::size_t held_bytes(const packets_bytes& queued) {
     return queued.bytes + queued.packets * bytes_about_a_packet;
@@ -29,8 +31,8 @@ handover::handover(const handover_config& config, const make_line& make)
       target_(config.first),
       network_timer_ns_(std::llround(config.network_timer_s * 1e9)),
       state_timer_ns_(std::llround(config.state_timer_ms * 1e6)),
-      network_dice_(config.seed),
-      state_dice_(~config.seed) {
+      network_random_(config.seed),
+      state_random_(~config.seed) {
     config_.check();
     set_delay(config.delay_s);
     for (const auto& m : config_.plan)
@@ -49,7 +51,7 @@ handover::handover(const handover_config& config, const make_line& make)
 void handover::set_delay(double seconds) { delay_ns_ = std::llround(seconds * 1e9); }
 
 const place& handover::destination() const {
-    return asked_ ? *asked_ : is_handing_over() ? target_ : here_;
+    return requested_ ? *requested_ : is_handing_over() ? target_ : here_;
 }
 
 const network_state& handover::rates() const {
@@ -63,7 +65,7 @@ bool handover::offer(way w, std::span<const std::uint8_t> packet, std::int64_t n
     side& s = of(w);
     const auto user = static_cast<std::size_t>(tag);
     if (s.ids.size() <= user) s.ids.resize(user + 1);
-    const about what{now_ns, 0, s.ids[user]++, tag};
+    const packet_facts what{now_ns, 0, s.ids[user]++, tag};
     s.in.add(packet.size());
     if (auto* journal = journal_of(w, tag)) {
         journal->offered(what.id, packet, now_ns);
@@ -72,12 +74,12 @@ bool handover::offer(way w, std::span<const std::uint8_t> packet, std::int64_t n
     packets_bytes with_it = s.held_count + s.on_line_count;
     with_it.add(packet.size());
     if (static_cast<double>(held_bytes(with_it)) > config_.held_mb * 1e6) {
-        drop(w, what, packet.size(), &side::too_much, dropped_too_much, now_ns);
+        drop(w, what, packet.size(), &side::held_full, reason_held_full, now_ns);
         return false;
     }
     if (!is_handing_over()) return put_on_line(w, what, packet, now_ns);
-    if (keeps_now_ == buffering::none) {
-        drop(w, what, packet.size(), &side::arrived, dropped_meanwhile, now_ns);
+    if (current_buffering_ == buffering::none) {
+        drop(w, what, packet.size(), &side::arrived_during, reason_arrived_during, now_ns);
         return false;
     }
     s.held_count.add(packet.size());
@@ -85,7 +87,7 @@ bool handover::offer(way w, std::span<const std::uint8_t> packet, std::int64_t n
     return true;
 }
 
-bool handover::put_on_line(way w, about what, std::span<const std::uint8_t> packet,
+bool handover::put_on_line(way w, packet_facts what, std::span<const std::uint8_t> packet,
                            std::int64_t now_ns) {
     side& s = of(w);
     what.travel_ns =
@@ -101,21 +103,21 @@ bool handover::put_on_line(way w, about what, std::span<const std::uint8_t> pack
 
 int handover::on_delivery(way w, const link_packet& p) {
     side& s = of(w);
-    const about what = s.on_line.front();
+    const packet_facts what = s.on_line.front();
     s.on_line.pop_front();
     s.on_line_count.take(p.data.size());
     s.delivered.add(p.data.size());
     if (w == way::down) count_.application_bytes += application_bytes(p.data);
     if (auto* journal = journal_of(w, what.tag)) {
-        tell_of_travel(*journal, what, p.due_ns);
+        journal_travel(*journal, what, p.due_ns);
         journal->left(what.id, p.due_ns);
     }
     return ports_[static_cast<std::size_t>(w)].leave({p.data, p.tag, what.offered_ns, p.due_ns});
 }
 
-void handover::drop(way w, const about& what, std::size_t bytes, packets_bytes side::*as,
-                    const char* reason, std::int64_t now_ns) {
-    (of(w).*as).add(bytes);
+void handover::drop(way w, const packet_facts& what, std::size_t bytes,
+                    packets_bytes side::*counter, const char* reason, std::int64_t now_ns) {
+    (of(w).*counter).add(bytes);
     if (auto* journal = journal_of(w, what.tag)) journal->left(what.id, now_ns, reason);
 }
 
@@ -132,9 +134,9 @@ link_sums handover::sums(way w) const {
     all.in = s.in;
     all.delivered = s.delivered;
     all.queued += s.held_count;
-    all.dropped.push_back({dropped_in_flight, s.in_flight});
-    all.dropped.push_back({dropped_meanwhile, s.arrived});
-    all.dropped.push_back({dropped_too_much, s.too_much});
+    all.dropped.push_back({reason_in_flight, s.in_flight});
+    all.dropped.push_back({reason_arrived_during, s.arrived_during});
+    all.dropped.push_back({reason_held_full, s.held_full});
     return all;
 }
 
@@ -156,8 +158,8 @@ sdu_journal* handover::journal_of(way w, int tag) {
     return journals[static_cast<std::size_t>(tag)].get();
 }
 
-// The line says when a packet is there; before that it needed its own time.
-void handover::tell_of_travel(sdu_journal& to, const about& what, std::int64_t due_ns) {
+// The line tells only when a packet has arrived. It was sent its own travel time before that.
+void handover::journal_travel(sdu_journal& to, const packet_facts& what, std::int64_t due_ns) {
     const auto number = static_cast<std::int64_t>(what.id);
     const std::int64_t start = std::max(what.offered_ns, due_ns - what.travel_ns);
     to.placed(what.id, number, number, start);
@@ -205,7 +207,7 @@ void handover::move_as_planned(std::int64_t t) {
         move(timed_[next_timed_].to, t);
 }
 
-// Time that has passed in the network where the terminals are.
+// Adds the time that has passed to the capacity of the present network, or to the handovers.
 void handover::count_time(std::int64_t t) {
     if (t <= now_ns_) return;
     const std::int64_t passed = t - now_ns_;
@@ -226,7 +228,7 @@ void handover::go_to(const place& to, std::int64_t now_ns) {
 
 void handover::move(const place& to, std::int64_t t) {
     if (is_handing_over()) {
-        asked_ = to;
+        requested_ = to;
     } else if (to.network == here_.network) {
         if (to == here_) return;
         ++count_.state_changes;
@@ -240,23 +242,23 @@ void handover::begin(const place& to, std::int64_t t) {
     ++count_.handovers;
     ends_ns_ = t + delay_ns_;
     latest_.push_back({here_, to, t, ends_ns_});
-    if (latest_.size() > most_latest) latest_.pop_front();
+    if (latest_.size() > most_kept_handovers) latest_.pop_front();
     target_ = to;
-    keeps_now_ = keep_;
+    current_buffering_ = keep_;
     for (const way w : {way::down, way::up}) {
         side& s = of(w);
         line(w).withdraw(t, [&](const link_packet& p) {
-            const about what = s.on_line.front();
+            const packet_facts what = s.on_line.front();
             s.on_line.pop_front();
             s.on_line_count.take(p.data.size());
-            if (keeps_now_ == buffering::full) {
+            if (current_buffering_ == buffering::full) {
                 s.held_count.add(p.data.size());
                 s.held.push_back({what, {p.data.begin(), p.data.end()}});
                 return 0;
             }
             if (auto* journal = journal_of(w, what.tag); journal && p.due_ns - what.travel_ns <= t)
-                tell_of_travel(*journal, what, p.due_ns);
-            drop(w, what, p.data.size(), &side::in_flight, dropped_in_flight, t);
+                journal_travel(*journal, what, p.due_ns);
+            drop(w, what, p.data.size(), &side::in_flight, reason_in_flight, t);
             return 0;
         });
     }
@@ -275,8 +277,8 @@ void handover::finish(std::int64_t t) {
             put_on_line(w, p.what, p.data, t);
         }
     }
-    if (!asked_) return;
-    const place next = *std::exchange(asked_, std::nullopt);
+    if (!requested_) return;
+    const place next = *std::exchange(requested_, std::nullopt);
     move(next, t);
 }
 
@@ -287,9 +289,9 @@ void handover::enter(const place& to) {
 
 // --- the Markov chain ---
 
-int handover::draw(splitmix64& dice, const std::vector<std::vector<double>>* matrix, int from,
+int handover::draw(splitmix64& random, const std::vector<std::vector<double>>* matrix, int from,
                    std::size_t order) {
-    const double u = static_cast<double>(dice.next() >> 11) * 0x1p-53;
+    const double u = static_cast<double>(random.next() >> 11) * 0x1p-53;
     if (matrix == nullptr) return static_cast<int>(u * static_cast<double>(order));
     const auto& row = (*matrix)[static_cast<std::size_t>(from)];
     double sum = 0;
@@ -306,14 +308,15 @@ void handover::draw_state(std::int64_t t) {
     if (is_handing_over()) return;
     const auto n = static_cast<std::size_t>(here_.network);
     const auto* matrix = config_.state_chains.empty() ? nullptr : &config_.state_chains[n];
-    move({here_.network, draw(state_dice_, matrix, here_.state, config_.networks[n].states.size())},
+    move({here_.network,
+          draw(state_random_, matrix, here_.state, config_.networks[n].states.size())},
          t);
 }
 
 void handover::draw_network(std::int64_t t) {
     if (is_handing_over()) return;
     const auto* matrix = config_.network_chain.empty() ? nullptr : &config_.network_chain;
-    const int to = draw(network_dice_, matrix, here_.network, config_.networks.size());
+    const int to = draw(network_random_, matrix, here_.network, config_.networks.size());
     if (to != here_.network) move({to, 0}, t);
 }
 

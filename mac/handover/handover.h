@@ -13,10 +13,10 @@
 // line in the order in which they came, as if each came then. So with no delay `intermediate` is
 // `none`.
 //
-// At one time: packets that are due are delivered before a handover begins, and a packet that is
-// offered afterwards comes during it. A move that is asked for while a handover is under way begins
-// when that is over; of several the last one counts. A move to another state of the same network is
-// no handover: packets from then on have its rate and delay.
+// At equal times: packets that are due are delivered before a handover begins, and a packet that is
+// offered then is offered during the handover. A move that is requested during a handover begins
+// when that is over; of several requests the last one counts. A change to another state of the same
+// network is no handover: packets offered later have its rate and delay.
 //
 // Conservation, each way: in = delivered + queued + dropped. Time is the owner's.
 #pragma once
@@ -54,7 +54,7 @@ public:
     // Moves the terminals, now or when the handover that is under way is over. Nothing happens if
     // they are there.
     void go_to(const place& to, std::int64_t now_ns);
-    // Setters that apply from the next handover on.
+    // These two setters apply from the next handover on.
     void set_buffering(buffering keep) { keep_ = keep; }
     void set_delay(double seconds);
 
@@ -75,7 +75,8 @@ public:
         std::uint64_t handovers = 0;          // that have begun
         std::uint64_t state_changes = 0;      // within a network
         std::uint64_t application_bytes = 0;  // delivered to the terminals
-        std::int64_t handing_over_ns = 0;     // until the last call, all handovers together
+        // Duration of all handovers together, until the last call.
+        std::int64_t handing_over_ns = 0;
     };
     const counts& count() const { return count_; }
     packets_bytes waiting(way w) const { return of(w).held_count; }
@@ -87,7 +88,7 @@ public:
     std::int64_t now_ns() const { return now_ns_; }
     link_sums sums(way w) const;
 
-    // The way of every packet from now on, with its tag; empty: no longer.
+    // From now on the function gets a record of every packet, with its tag; an empty one ends this.
     using packet_fn = std::function<void(const packet_record&, int tag)>;
     void follow(const packet_fn& take);
 
@@ -108,24 +109,25 @@ private:
         handover* owner_;
         way way_;
     };
-    // Facts about a packet that are kept beside the line that has it.
-    struct about {
+    // The facts that are kept about a packet while a line has its data.
+    struct packet_facts {
         std::int64_t offered_ns = 0;
         std::int64_t travel_ns = 0;  // on the line and through the network
-        std::uint64_t id = 0;        // those of its tag that came before
+        std::uint64_t id = 0;        // number of packets with its tag that came before it
         int tag = 0;
     };
     struct held_packet {
-        about what;
+        packet_facts what;
         std::vector<std::uint8_t> data;
     };
     struct side {
-        std::vector<std::unique_ptr<packet_line>> lines;  // of the networks
-        std::deque<about> on_line;
+        std::vector<std::unique_ptr<packet_line>> lines;  // by network
+        std::deque<packet_facts> on_line;
         std::deque<held_packet> held;
-        packets_bytes in, delivered, held_count, on_line_count, in_flight, arrived, too_much;
+        packets_bytes in, delivered, held_count, on_line_count, in_flight, arrived_during,
+            held_full;
         double capacity_bits = 0;
-        std::vector<std::uint64_t> ids;  // of the tags
+        std::vector<std::uint64_t> ids;  // the next one, by tag
         std::vector<std::unique_ptr<sdu_journal>> journals;
     };
 
@@ -134,13 +136,14 @@ private:
     packet_line& line(way w) const { return *of(w).lines[static_cast<std::size_t>(here_.network)]; }
     double kbps(way w) const { return w == way::down ? rates().down_kbps : rates().up_kbps; }
     bool offer(way w, std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag);
-    bool put_on_line(way w, about what, std::span<const std::uint8_t> packet, std::int64_t now_ns);
+    bool put_on_line(way w, packet_facts what, std::span<const std::uint8_t> packet,
+                     std::int64_t now_ns);
     int on_delivery(way w, const link_packet& p);
-    void drop(way w, const about& what, std::size_t bytes, packets_bytes side::*as,
+    void drop(way w, const packet_facts& what, std::size_t bytes, packets_bytes side::*counter,
               const char* reason, std::int64_t now_ns);
     bool idle(way w) const;
     sdu_journal* journal_of(way w, int tag);
-    void tell_of_travel(sdu_journal& to, const about& what, std::int64_t due_ns);
+    void journal_travel(sdu_journal& to, const packet_facts& what, std::int64_t due_ns);
 
     void step(std::int64_t t);
     void move(const place& to, std::int64_t t);
@@ -151,24 +154,25 @@ private:
     void move_as_planned(std::int64_t t);
     void draw_state(std::int64_t t);
     void draw_network(std::int64_t t);
-    static int draw(splitmix64& dice, const std::vector<std::vector<double>>* matrix, int from,
+    static int draw(splitmix64& random, const std::vector<std::vector<double>>* matrix, int from,
                     std::size_t order);
 
     handover_config config_;
     std::array<port, 2> ports_{port{*this, way::down}, port{*this, way::up}};
     std::array<side, 2> sides_;
     place here_;
-    buffering keep_, keeps_now_ = buffering::none;  // of the handover that is under way
+    buffering keep_;                                 // for the next handover
+    buffering current_buffering_ = buffering::none;  // of the handover that is under way
     std::int64_t delay_ns_ = 0;
     std::int64_t ends_ns_ = packet_link::never;
     std::deque<made_handover> latest_;
     place target_;
-    std::optional<place> asked_;  // while a handover is under way
+    std::optional<place> requested_;  // where to go when the handover that is under way is over
     std::size_t next_timed_ = 0, next_counted_ = 0;
     std::vector<planned_move> timed_, counted_;
     std::int64_t network_timer_ns_, state_timer_ns_;
     std::int64_t network_fires_ns_ = packet_link::never, state_fires_ns_ = packet_link::never;
-    splitmix64 network_dice_, state_dice_;
+    splitmix64 network_random_, state_random_;
     std::int64_t now_ns_ = 0;
     counts count_;
     packet_fn take_;

@@ -21,7 +21,7 @@ struct known_network {
     network_state state;
 };
 // Teyeb (2006), table 7.1.
-constexpr std::array<known_network, 3> known{
+constexpr std::array<known_network, 3> known_networks{
     {{"WLAN", {1000, 64, 5}}, {"UMTS", {384, 32, 75}}, {"GPRS", {32, 32, 350}}}};
 
 [[noreturn]] void refuse_text(std::string_view item, const std::string& valid) {
@@ -80,8 +80,8 @@ network network_of(std::string_view item) {
                     "NAME or NAME:DOWN/UP/DELAY, the name 1 to 16 letters, digits, - and _ and "
                     "not first");
     if (colon == std::string_view::npos) {
-        const auto* at = std::ranges::find(known, n.name, &known_network::name);
-        if (at == known.end())
+        const auto* at = std::ranges::find(known_networks, n.name, &known_network::name);
+        if (at == known_networks.end())
             refuse_text(
                 item,
                 "WLAN, UMTS, GPRS, or a name with rates and a delay, such as lab:2000/500/20");
@@ -101,7 +101,7 @@ std::string names_of(const std::vector<network>& networks) {
     return all;
 }
 
-// A positive number with its unit; nothing for any other text.
+// A positive number with its unit; nullopt for any other text.
 std::optional<double> amount_of(std::string_view text, char unit, double most) {
     if (text.empty() || text.back() != unit) return std::nullopt;
     const auto number = read_setting<double>(text.substr(0, text.size() - 1));

@@ -42,7 +42,7 @@ struct planned_move {
     unit of = unit::ns;
     std::int64_t at = 0;
     place to;
-    std::int64_t later_ns = 0;  // of bytes: after they have been delivered
+    std::int64_t later_ns = 0;  // for unit::bytes: time from their delivery to the move
     bool operator==(const planned_move&) const = default;
 };
 
@@ -66,14 +66,16 @@ struct handover_config {
     double network_timer_s = 0, state_timer_ms = 0;
     std::vector<std::vector<double>> network_chain;              // of all networks
     std::vector<std::vector<std::vector<double>>> state_chains;  // of the states of each network
-    // The most that waits or is on its way, each way, as packet_model::wired_config has it.
+    // Most that may wait or be on its way in each direction, 10^6 bytes, as in
+    // packet_model::wired_config.
     double held_mb = setting::hetnet_held_mb.initial;
     std::uint64_t seed = 1;
 
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
 
-// They throw std::invalid_argument whose text says what would be valid.
+// These functions read such texts. They throw std::invalid_argument whose text says what would be
+// valid.
 std::vector<network> networks_of(std::string_view text);
 place place_of(std::string_view text, const std::vector<network>& networks);
 std::vector<planned_move> plan_of(std::string_view text, const std::vector<network>& networks);
@@ -83,7 +85,7 @@ std::vector<std::vector<double>> matrix_of(const std::vector<double>& numbers, s
 std::vector<std::vector<std::vector<double>>> state_chains_of(const std::vector<double>& numbers,
                                                               const std::vector<network>& networks);
 
-// The part of check() that is about one of the chains; the text says what would be valid.
+// The parts of check() for the two chains. They throw std::invalid_argument as it does.
 void check_network_chain(const handover_config& c);
 void check_state_chains(const handover_config& c);
 

@@ -20,7 +20,7 @@ void packet_journal::begin(sdu_number next, sdu_number queue_front, frame_sn nex
     count_ = {};
     store_->frames.restart(next_sn);
     store_->retransmissions.reserve(256);
-    store_->each.reserve(64);
+    store_->each_ns.reserve(64);
     end_cut_ = std::min(queue_front, next);
     cut_ns_ = now_;
     uncut_ = undecided_ = 0;
@@ -49,7 +49,7 @@ std::int64_t packet_journal::find(sdu_number n) const {
     return low;
 }
 
-// Packets are in the order of the stream; those not cut yet are behind all others.
+// Packets are in the order of the stream; those not cut into frames yet come after all others.
 std::int64_t packet_journal::find_start(frame_sn sn, int nibble) const {
     const auto& packets = store_->packets;
     const auto before = [&](const packet_track& p) {
@@ -101,7 +101,7 @@ void packet_journal::on_dropped_waiting(const arrival& came, std::span<const std
                                         std::int64_t sojourn_ns, const char* why) {
     if (!store_) return;
     record_drop(came, packet, sojourn_ns, why);
-    // The packet after it has been the first one since then.
+    // From now on the next packet is at the head of the queue.
     if (now_ > came.at_ns) cut_ns_ = now_;
 }
 
@@ -183,7 +183,8 @@ void packet_journal::on_edge(frame_sn edge) {
     while (store_->frames.size() > 0 && store_->frames.first() < needed) store_->frames.pop();
 }
 
-// A window that never ends: the oldest packet has waited longer than the SNs are unique.
+// Called when the ring of frames is full: the oldest packet has waited for so many frames that its
+// 16-bit SNs are no longer unique, and no report could be matched to it.
 void packet_journal::make_room() {
     auto& s = *store_;
     const frame_sn oldest = s.frames.first();
@@ -195,9 +196,9 @@ void packet_journal::make_room() {
     s.frames.pop();
 }
 
-void packet_journal::fill_parts(const packet_track& p, const packet_report& w,
+void packet_journal::fill_parts(const packet_track& p, const packet_report& report,
                                 packet_record& r) const {
-    // Borders that the packet did not get to lie at its end.
+    // Times that the packet did not reach are set to its end.
     const std::int64_t end = r.left_ns;
     const auto limit = [&](std::int64_t before, bool known, std::int64_t at) {
         return known ? std::clamp(at, before, std::max(before, end)) : std::max(before, end);
@@ -207,82 +208,83 @@ void packet_journal::fill_parts(const packet_track& p, const packet_report& w,
     const std::int64_t on_air = limit(head, sent, slot_start_ns(slot(p.last_air)));
     const std::int64_t off_air = limit(on_air, sent, end_of(p.last_air));
     const std::int64_t complete =
-        limit(off_air, sent && w.end != packet_end::lost, end_of(w.complete));
+        limit(off_air, sent && report.end != packet_end::lost, end_of(report.complete));
     r.left_ns = std::max(complete, end);
     r.parts = {head - r.arrived_ns, on_air - head, off_air - on_air, complete - off_air,
                r.left_ns - complete};
 }
 
-void packet_journal::fill_retransmissions(const packet_track& p, const packet_report& w,
+void packet_journal::fill_retransmissions(const packet_track& p, const packet_report& report,
                                           packet_record& r) {
     auto& s = *store_;
     s.retransmissions.clear();
-    s.each.clear();
+    s.each_ns.clear();
     for (frame_sn sn = p.start.sn; sn >= 0 && sn <= p.last_sn && s.frames.holds(sn); ++sn)
         s.retransmissions.push_back(s.frames[sn].retransmissions);
     r.retransmissions = s.retransmissions;
-    const frame_sn last = unwrap(w.last_frame);
-    if (w.end == packet_end::lost || p.last_air < 0 || !s.frames.holds(last)) return;
-    // Newest first, several pieces in one slot once.
+    const frame_sn last = unwrap(report.last_frame);
+    if (report.end == packet_end::lost || p.last_air < 0 || !s.frames.holds(last)) return;
+    // From the newest event back, first as slot numbers; several pieces in the same slot count
+    // once.
     for (std::int64_t e = s.frames[last].last_event;
          e >= 0 && s.next_event - e <= static_cast<std::int64_t>(most_events);) {
         const event& sent = s.events[static_cast<std::size_t>(e) % most_events];
-        if (sent.air <= p.last_air || s.each.size() == 64) break;
-        if (sent.air <= w.complete && (s.each.empty() || s.each.back() != sent.air))
-            s.each.push_back(sent.air);
+        if (sent.air <= p.last_air || s.each_ns.size() == 64) break;
+        if (sent.air <= report.complete && (s.each_ns.empty() || s.each_ns.back() != sent.air))
+            s.each_ns.push_back(sent.air);
         e = sent.previous;
     }
     // So many retransmissions of other frames followed that those of this one are no longer known.
-    if (s.each.empty() && w.complete > p.last_air) s.each.push_back(w.complete);
-    std::ranges::reverse(s.each);
+    if (s.each_ns.empty() && report.complete > p.last_air) s.each_ns.push_back(report.complete);
+    std::ranges::reverse(s.each_ns);
     std::int64_t from = end_of(p.last_air);
-    for (std::int64_t& each : s.each) {
+    for (std::int64_t& each : s.each_ns) {
         const std::int64_t to = end_of(each);
         each = to - from;
         from = to;
     }
-    r.each_retransmission_ns = s.each;
+    r.each_retransmission_ns = s.each_ns;
 }
 
-void packet_journal::close(packet_track& p, const packet_report& w, slot now) {
+void packet_journal::close(packet_track& p, const packet_report& report, slot now) {
     packet_record r = p.record;
     r.left_ns = end_of(now.value);
-    r.damaged = w.end == packet_end::damaged;
-    if (w.end == packet_end::lost)
+    r.damaged = report.end == packet_end::damaged;
+    if (report.end == packet_end::lost)
         r.dropped = p.dropped ? "retransmissions_exceeded" : "lost_frame";
-    if (w.end == packet_end::refused) {
+    if (report.end == packet_end::refused) {
         r.dropped = "tun_write";
-        r.refused = w.error;
+        r.refused = report.error;
     }
-    fill_parts(p, w, r);
-    fill_retransmissions(p, w, r);
+    fill_parts(p, report, r);
+    fill_retransmissions(p, report, r);
     p.closed = true;
     hand_out(r);
 }
 
-void packet_journal::on_report(const packet_report& w, slot now) {
+void packet_journal::on_report(const packet_report& report, slot now) {
     auto& packets = store_->packets;
-    const std::int64_t i = find_start(unwrap(w.sn), w.nibble);
+    const std::int64_t i = find_start(unwrap(report.sn), report.nibble);
     if (i >= packets.end()) {
         ++count_.unmatched;
         return;
     }
     packet_track& p = packets[i];
-    const bool same = p.start.sn == unwrap(w.sn) && p.start.nibble == w.nibble &&
-                      (w.bytes == 0 || w.bytes == p.record.bytes);
-    if (!same || p.closed)
+    const bool is_its_report = p.start.sn == unwrap(report.sn) && p.start.nibble == report.nibble &&
+                               (report.bytes == 0 || report.bytes == p.record.bytes);
+    if (!is_its_report || p.closed)
         ++count_.unmatched;
     else
-        close(p, w, now);
+        close(p, report, now);
 }
 
 void packet_journal::on_reports(std::span<const packet_report> reports, std::uint64_t count,
                                 wire_sn decided_before, slot now) {
     if (!store_) return;
-    const bool all_there = !received_ || reports_ + reports.size() == count;
+    const bool none_missing = !received_ || reports_ + reports.size() == count;
     received_ = true;
     reports_ = count;
-    for (const packet_report& w : reports) on_report(w, now);
+    for (const packet_report& report : reports) on_report(report, now);
     auto& packets = store_->packets;
     const frame_sn decided = unwrap(decided_before);
     for (undecided_ = std::max(undecided_, packets.first()); undecided_ < packets.end();
@@ -290,7 +292,7 @@ void packet_journal::on_reports(std::span<const packet_report> reports, std::uin
         packet_track& p = packets[undecided_];
         if (p.closed) continue;
         if (p.start.sn < 0 || p.start.sn >= decided) break;
-        if (all_there) {
+        if (none_missing) {
             packet_report unknown;
             unknown.end = packet_end::lost;
             close(p, unknown, now);

@@ -8,11 +8,11 @@
 //   frames (1.7 s at 25 frames a slot), and a report about another length is not accepted
 //
 // A packet ends in exactly one record, or counts as skipped:
-//   a report about it           delivered, damaged, refused, or lost
-//   no report, and the terminal says that everything before a later frame is decided
-//                             lost with its header, so that the terminal never knew of it
+//   a report about it           delivered, damaged, refused, or lost, as the report has it
+//   no report, although the terminal has reported that all earlier frames are decided
+//                             lost with its header, so that the terminal did not know of it
 //   refused at the MAC        queue_full, not_ip: a record at once
-//   skipped                   reports were lost on the way (their count says so), or no room
+//   skipped                   reports were lost on the way (as their count shows), or no room
 //
 //   in = recorded + skipped + open, always
 //
@@ -123,9 +123,10 @@ private:
         std::int64_t last_event = -1;
         std::uint8_t retransmissions = 0;
     };
-    struct event {
+    struct event {  // a retransmission
         std::int64_t air = 0;
-        std::int64_t previous = -1;  // of the same frame
+        // Index of the retransmission of the same frame before it; -1: none.
+        std::int64_t previous = -1;
     };
     struct store {
         sn_ring<packet_track> packets{256};
@@ -133,16 +134,16 @@ private:
         std::vector<event> events{std::vector<event>(most_events)};
         std::int64_t next_event = 0;
         std::vector<std::uint8_t> retransmissions;
-        std::vector<std::int64_t> each;
+        std::vector<std::int64_t> each_ns;
     };
 
     frame_sn unwrap(wire_sn sn) const;
     std::int64_t find(sdu_number n) const;  // the first packet not before n
     std::int64_t find_start(frame_sn sn, int nibble) const;
-    void on_report(const packet_report& w, slot now);
-    void close(packet_track& p, const packet_report& w, slot now);
-    void fill_parts(const packet_track& p, const packet_report& w, packet_record& r) const;
-    void fill_retransmissions(const packet_track& p, const packet_report& w, packet_record& r);
+    void on_report(const packet_report& report, slot now);
+    void close(packet_track& p, const packet_report& report, slot now);
+    void fill_parts(const packet_track& p, const packet_report& report, packet_record& r) const;
+    void fill_retransmissions(const packet_track& p, const packet_report& report, packet_record& r);
     void skip(packet_track& p);
     void hand_out(const packet_record& r);
     void record_drop(const arrival& came, std::span<const std::uint8_t> packet,

@@ -51,8 +51,8 @@ struct packet_record {
     const char* dropped = "";  // the reason
     std::int32_t refused = 0;  // errno, when the terminal's interface did not take it
     bool damaged = false;
-    // Time in the queue as the queue discipline saw it, in the sender's own count of slots, and
-    // whether it marked the packet.
+    // Time in the queue that the queue discipline based its decision on, in whole slots of the
+    // sender's count, and whether it marked the packet.
     std::int64_t sojourn_ns = 0;
     bool marked = false;
     std::int32_t first_pdu = -1, last_pdu = -1;  // UMTS: numbers of the PDUs that had it

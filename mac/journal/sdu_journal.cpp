@@ -38,20 +38,20 @@ void sdu_journal::placed(std::uint64_t id, std::int64_t first_sn, std::int64_t l
     made_ns_ = now_ns;
 }
 
-void sdu_journal::went_on(std::uint64_t id, std::int64_t last_sn) {
+void sdu_journal::on_further_pdu(std::uint64_t id, std::int64_t last_sn) {
     if (entry* e = find(id)) e->last_sn = last_sn;
 }
 
-void sdu_journal::sent(std::int64_t sn, bool again, std::int64_t start_ns, std::int64_t there_ns,
+void sdu_journal::sent(std::int64_t sn, bool again, std::int64_t start_ns, std::int64_t received_ns,
                        bool lost) {
     pdu& p = at(sn);
-    if (!again) p = {start_ns, there_ns, -1, 0};
+    if (!again) p = {start_ns, received_ns, -1, 0};
     if (again && p.again < 255) ++p.again;
-    if (!lost && p.there_ns < 0) p.there_ns = there_ns;
+    if (!lost && p.received_ns < 0) p.received_ns = received_ns;
 }
 
 void sdu_journal::left(std::uint64_t id, std::int64_t now_ns, const char* dropped,
-                       std::int64_t behind_ns) {
+                       std::int64_t wired_after_ns) {
     entry* e = find(id);
     if (!e || e->done) return;
     e->done = true;
@@ -61,12 +61,12 @@ void sdu_journal::left(std::uint64_t id, std::int64_t now_ns, const char* droppe
     r.flow = e->flow;
     r.uplink = uplink_;
     r.arrived_ns = e->entered_ns < 0 ? now_ns : e->entered_ns;
-    r.wired_ns = r.arrived_ns - e->offered_ns + behind_ns;
+    r.wired_ns = r.arrived_ns - e->offered_ns + wired_after_ns;
     r.left_ns = now_ns;
     r.dropped = dropped;
     r.sojourn_ns = e->sojourn_ns;
     r.marked = e->marked;
-    // Each limit lies behind the one before it and not behind the end.
+    // No limit lies before the one that precedes it, nor after the end.
     std::int64_t limit = r.arrived_ns;
     const auto part_until = [&](std::int64_t ns) {
         const std::int64_t from = limit;
@@ -81,11 +81,11 @@ void sdu_journal::left(std::uint64_t id, std::int64_t now_ns, const char* droppe
         again_.clear();
         for (std::int64_t sn = e->first_sn; sn <= e->last_sn; ++sn) {
             again_.push_back(at(sn).again);
-            there = at(sn).there_ns < 0 ? now_ns : std::max(there, at(sn).there_ns);
+            there = at(sn).received_ns < 0 ? now_ns : std::max(there, at(sn).received_ns);
         }
-        if (numbers_ > 0) {
-            r.first_pdu = static_cast<std::int32_t>(e->first_sn % numbers_);
-            r.last_pdu = static_cast<std::int32_t>(e->last_sn % numbers_);
+        if (sn_modulus_ > 0) {
+            r.first_pdu = static_cast<std::int32_t>(e->first_sn % sn_modulus_);
+            r.last_pdu = static_cast<std::int32_t>(e->last_sn % sn_modulus_);
         }
         r.retransmissions = again_;
         r.parts.queue = part_until(e->first_ns);

@@ -6,10 +6,12 @@
 //
 //   queue       until the PDU with the last octet of the packet before it was made (UMTS), or had
 //               left the access point's queue (802.11)
-//   scheduling  until the interval that carried the PDU with its own last octet (or the LI that
-//               says so) for the first time; until the first attempt on the last hop
-//   air         that interval, and from its end to the other end of the RLC; that attempt
-//   retransmission  until every PDU of it was there
+//   scheduling  until the interval that carried the PDU with its own last octet (or with the
+//               length indicator of that octet) for the first time (UMTS); until the first attempt
+//               on the last hop (802.11)
+//   air         that interval, and from its end to the other end of the RLC (UMTS); that attempt
+//               (802.11)
+//   retransmission  until every PDU with a part of it had arrived
 //   reordering  until it was handed out
 #pragma once
 
@@ -26,26 +28,28 @@ namespace wip {
 class sdu_journal {
 public:
     using take_fn = std::function<void(const packet_record&)>;
-    // Numbers of PDUs are reported modulo `numbers`; 0: not at all. `remembered`: PDUs that are
-    // kept.
-    explicit sdu_journal(take_fn take, int numbers, bool uplink = false,
+    // Numbers of PDUs are recorded modulo `sn_modulus`; 0: they are not recorded. `remembered`: the
+    // number of PDUs that are kept.
+    explicit sdu_journal(take_fn take, int sn_modulus, bool uplink = false,
                          std::size_t remembered = 4096)
-        : take_(std::move(take)), numbers_(numbers), uplink_(uplink), pdus_(remembered) {}
+        : take_(std::move(take)), sn_modulus_(sn_modulus), uplink_(uplink), pdus_(remembered) {}
 
     // An SDU was offered. Called in the order of the ids, which have no gaps.
     void offered(std::uint64_t id, std::span<const std::uint8_t> packet, std::int64_t now_ns);
-    void entered(std::uint64_t id, std::int64_t now_ns);  // the RLC, the access point's queue
+    // It has entered the RLC (UMTS) or the access point's queue (802.11).
+    void entered(std::uint64_t id, std::int64_t now_ns);
     // It has left a queue with a discipline.
     void queued(std::uint64_t id, std::int64_t sojourn_ns, bool marked);
     // Its last PDU is being made, in the interval that begins now, or has left that queue.
     void placed(std::uint64_t id, std::int64_t first_sn, std::int64_t last_sn, std::int64_t now_ns);
     // A relay has sent a further PDU of the SDU, its last so far.
-    void went_on(std::uint64_t id, std::int64_t last_sn);
-    void sent(std::int64_t sn, bool again, std::int64_t start_ns, std::int64_t there_ns, bool lost);
-    // The SDU was handed out, `behind_ns` before the end of the wired network, or dropped with a
-    // reason. Later calls for it have no effect.
+    void on_further_pdu(std::uint64_t id, std::int64_t last_sn);
+    void sent(std::int64_t sn, bool again, std::int64_t start_ns, std::int64_t received_ns,
+              bool lost);
+    // The SDU was handed out, or dropped with a reason. `wired_after_ns`: the time that it then
+    // takes to the end of the wired network. Later calls for it have no effect.
     void left(std::uint64_t id, std::int64_t now_ns, const char* dropped = "",
-              std::int64_t behind_ns = 0);
+              std::int64_t wired_after_ns = 0);
 
 private:
     struct entry {
@@ -57,17 +61,17 @@ private:
         bool marked = false, done = false;
     };
     struct pdu {
-        std::int64_t start_ns = -1, end_ns = -1, there_ns = -1;
+        std::int64_t start_ns = -1, end_ns = -1, received_ns = -1;
         std::uint8_t again = 0;
     };
     entry* find(std::uint64_t id);
     pdu& at(std::int64_t sn) { return pdus_[static_cast<std::size_t>(sn) % pdus_.size()]; }
 
     take_fn take_;
-    int numbers_;
+    int sn_modulus_;
     bool uplink_;
     sn_ring<entry> entries_;
-    std::int64_t made_ns_ = -1;  // the last PDU of the packet that was placed last
+    std::int64_t made_ns_ = -1;  // when the last PDU of the packet before was made
     std::vector<pdu> pdus_;
     std::vector<std::uint8_t> again_;
 };

@@ -26,6 +26,7 @@ namespace {
 
 // A grant with retransmissions has at most this many bits for SDU boundaries of older frames.
 constexpr int most_boundary_bits = 48;
+// The fixed fields of a grant (types/grant.h): frame number, first SN, window edge, modulations.
 constexpr int bits_without_frames = 12 + 16 + 15 + 80;
 // Slots of history: more than the longest loop, a power of two.
 constexpr std::size_t history_slots = 64;
@@ -51,15 +52,15 @@ struct base_station_mac::state {
         rate_bins();
     }
 
-    static auto place(std::int64_t s) { return static_cast<std::size_t>(s) % history_slots; }
-    sent_slot& sent(std::int64_t s) { return history[place(s)]; }
-    std::optional<slot_feedback>& feedback_of(std::int64_t s) { return inbox[place(s)]; }
-    slot_record& record(std::int64_t s) { return records[place(s)]; }
+    static auto history_slot(std::int64_t s) { return static_cast<std::size_t>(s) % history_slots; }
+    sent_slot& sent(std::int64_t s) { return history[history_slot(s)]; }
+    std::optional<slot_feedback>& feedback_of(std::int64_t s) { return inbox[history_slot(s)]; }
+    slot_record& record(std::int64_t s) { return records[history_slot(s)]; }
 
     void resolve(std::int64_t j);
     void ask_own_rule(std::int64_t j, bool locked, float nmse, std::uint32_t ack);
-    void answer(std::int64_t j, bool decoded, std::uint32_t ack);
-    void note(const slot_plan& plan);
+    void resolve_frames(std::int64_t j, bool decoded, std::uint32_t ack);
+    void record_plan(const slot_plan& plan);
     void advance(slot air);
     void rate_bins() {
         if (error.known()) table.set_error(error.level());
@@ -72,7 +73,7 @@ struct base_station_mac::state {
     void make_plan(slot air, slot_plan& plan);
     std::size_t plan_retransmissions(slot_grant& grant);
     void plan_boundaries(slot_grant& grant);
-    void say_edge(slot air, slot_grant& grant);
+    void report_edge(slot air, slot_grant& grant);
     void send(slot_plan& plan, bin_index bin, const arq_unit& unit, bool retransmission);
     void refresh_statistics();
     void on_queue_drop(const queued_packet& packet, queue_drop why);
@@ -117,11 +118,11 @@ struct base_station_mac::state {
     base_statistics statistics;
     packet_journal* journal = nullptr;
     std::uint32_t epoch = 0;                    // of the packets that the journal follows
-    std::array<std::size_t, nof_bins> sizes{};  // of packets that wait
+    std::array<std::size_t, nof_bins> sizes{};  // bytes of the packets that wait
 
     std::optional<own_sharing> own_scheduler;
     adaptation_port* own_rule = nullptr;
-    int own_number = 0;  // of this terminal, for it
+    int own_user = 0;  // the number by which own_rule knows this terminal
     std::array<std::uint8_t, nof_bins> own_rates{};
 };
 
@@ -157,7 +158,7 @@ void base_station_mac::use(scheduler_port* own_scheduler, const openwip_cell& ce
 void base_station_mac::use(adaptation_port* own_adaptation, int user) {
     auto& s = *state_;
     s.own_rule = own_adaptation;
-    s.own_number = user;
+    s.own_user = user;
     s.own_rates = s.table.bits_per_symbol(s.predicted);
     s.rate_bins();
 }
@@ -271,19 +272,20 @@ void base_station_mac::state::resolve(std::int64_t j) {
     fb.reset();
     if (sent(j).used != 0 && !here) ++statistics.feedback_missing;
     if (own_rule != nullptr) ask_own_rule(j, locked, nmse, ack);
-    answer(j, decoded, ack);
+    resolve_frames(j, decoded, ack);
     if (slot_record& r = record(j); r.air.value == j) {
         r.heard = decoded;
         r.acknowledged = ack;
     }
 }
 
-// The modulation of the bins from now on, before what was sent in slot j is forgotten.
+// Lets the user's rule choose the modulation of the bins from now on. It is asked before the record
+// of what was sent in slot j is cleared.
 void base_station_mac::state::ask_own_rule(std::int64_t j, bool locked, float nmse,
                                            std::uint32_t ack) {
     openwip_report r{};
     r.slot = j;
-    r.user = own_number;
+    r.user = own_user;
     r.heard = locked ? 1 : 0;
     r.prediction_nmse = nmse;
     const sent_slot& out = sent(j);
@@ -301,14 +303,14 @@ void base_station_mac::state::ask_own_rule(std::int64_t j, bool locked, float nm
 }
 
 // Resolves the frames and SDU boundaries of slot j, once.
-void base_station_mac::state::answer(std::int64_t j, bool decoded, std::uint32_t ack) {
+void base_station_mac::state::resolve_frames(std::int64_t j, bool decoded, std::uint32_t ack) {
     sent_slot& out = sent(j);
     if (out.section) sections.answer(out.full, decoded, out.first_new);
     out.section = false;
     for (int i = 0; i < out.fresh; ++i)
-        window.answer_boundary(out.first_new + i, decoded && i < out.reported);
+        window.resolve_boundary(out.first_new + i, decoded && i < out.reported);
     for (const boundary_run& run : out.runs)
-        if (run.frames > 0) window.answer_boundaries(run, decoded);
+        if (run.frames > 0) window.resolve_boundaries(run, decoded);
     out.fresh = out.reported = 0;
     out.runs = {};
     for (int b = 0; b < nof_bins; ++b) {
@@ -338,7 +340,7 @@ void base_station_mac::on_not_sent(slot air) {
     const auto& out = s.sent(j);
     if (out.used == 0 && out.runs[0].frames == 0) return;
     if (out.used != 0) ++s.statistics.slots_not_sent;
-    s.answer(j, false, 0);
+    s.resolve_frames(j, false, 0);
 }
 
 // Which bins the terminal gets in this slot, and at what rate.
@@ -394,15 +396,15 @@ std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
 void base_station_mac::state::plan_boundaries(slot_grant& grant) {
     if (!window.boundaries_waiting()) return;
     for (const rated_bin& b : bins) grant.bins[b.bin.n()].bits_per_symbol = b.rate;
-    // But for the bit for the new frames.
+    // One bit is kept for the new frames.
     const int left = room.limit() - room.bits(grant) - 1;
     window.take_boundaries(grant.runs,
                            window.waiting() > 0 ? std::min(left, most_boundary_bits) : left);
 }
 
-// The edge that has moved, where there is room for it; and what the section is then, for its
-// answer.
-void base_station_mac::state::say_edge(slot air, slot_grant& grant) {
+// Adds a window edge that has moved if there is room for it, and records for resolve_frames()
+// whether the terminal is addressed and whether with the edge.
+void base_station_mac::state::report_edge(slot air, slot_grant& grant) {
     if (grant.addressed && !grant.edge_said && sections.moved(window.edge()))
         grant.edge_said = room.bits(grant) + full_section_bits <= room.limit();
     sent_slot& out = sent(air.value);
@@ -438,10 +440,11 @@ void base_station_mac::state::refresh_statistics() {
     statistics.marked = queue.marked();
 }
 
-// Everything that was to be heard before slot `air` is planned. The delay is the present one, so a
-// change of it needs nothing else: after a longer one no slot is due until the oldest outstanding
-// one has waited that long; after a shorter one several are due at once, in order, each with its
-// feedback, which has come or counts as missing. `history_slots` is more than the longest delay.
+// Resolves all slots whose feedback is due before slot `air` is planned. The delay is the present
+// one, so a change of it needs nothing else: after a longer one no slot is due until the oldest
+// outstanding one has waited that long; after a shorter one several are due at once, in order, each
+// with its feedback, which has come or counts as missing. `history_slots` is more than the longest
+// delay.
 void base_station_mac::state::advance(slot air) {
     const std::int64_t delay = config.retransmission_delay_slots;
     if (!started) {
@@ -573,15 +576,14 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
     if (predicts && !queue.empty()) forecast.filled(out, config);
     out.runs = grant.runs;
     out.fresh = static_cast<int>(window.next_sn() - out.first_new);
-    out.reported =
-        room.tell_boundaries(grant, window, out.first_new, out.fresh, without_boundaries);
-    if (room.is_section()) say_edge(air, grant);
+    out.reported = room.put_boundaries(grant, window, out.first_new, out.fresh, without_boundaries);
+    if (room.is_section()) report_edge(air, grant);
     if (terminal_hears && window.full() && packets_held() > 0) ++statistics.window_stalls;
     refresh_statistics();
-    note(plan);
+    record_plan(plan);
 }
 
-void base_station_mac::state::note(const slot_plan& plan) {
+void base_station_mac::state::record_plan(const slot_plan& plan) {
     slot_record& r = record(plan.air.value);
     const sent_slot& out = sent(plan.air.value);
     r.air = plan.air;

@@ -4,7 +4,7 @@
 //
 //   on_sdu(packet, now)        an IP packet came from the TUN
 //   on_not_sent(slot)          the radio could not send it
-//   on_feedback(feedback)      what the terminal said about slot j; earliest use: plan(j + delay)
+//   on_feedback(feedback)      the terminal's report about slot j; earliest use: plan(j + delay)
 //   plan(air)                  everything that goes out in slot `air`; called once for each slot,
 //                              in order
 //   plan(air, bins)            the same, in these bins: another has shared them out, after
@@ -35,7 +35,7 @@ namespace wip {
 class base_station_mac {
 public:
     // Throws std::invalid_argument that names the key, the value and what would be valid.
-    // `first_sn`: of the first frame, 0 or more.
+    // `first_sn`: the sequence number of the first frame, 0 or more.
     explicit base_station_mac(const link_config& config, frame_sn first_sn = 0);
     ~base_station_mac();
     base_station_mac(base_station_mac&&) noexcept;
@@ -60,15 +60,15 @@ public:
     // Uses every bin of the set (bit b: bin b) that it has something for; `bins` and `allocation`
     // of the configuration do not matter.
     void plan(slot air, std::uint32_t bins, slot_plan& out);
-    // The same in that much of a grant: plan.grant is `addressed` where a section has something to
-    // say.
+    // The same with a limited number of bits of a grant; plan.grant.addressed tells whether this
+    // terminal has a section in it.
     void plan(slot air, std::uint32_t bins, const grant_room& room, slot_plan& out);
     // After look(air): bits that a section with a frame has at least, and whether there is
     // something to say without a frame.
     int least_section(slot air) const;
     bool wants_section() const;
-    // Takes in what has been heard for slot `air`; plan(air) has to follow. Throws std::logic_error
-    // for a slot that is planned.
+    // Processes the feedback that is due for slot `air` and returns what the scheduler may know;
+    // plan(air) has to follow. Throws std::logic_error for a slot that is planned.
     const scheduling_view& look(slot air);
 
     // At run time, from the next plan on: everything except link.profile and link.eight_points (the
@@ -89,8 +89,8 @@ public:
     // The last slot up to which every frame is acknowledged or failed.
     slot resolved() const;
 
-    // Packets that come from now on are followed in it; it has to stay until another one, or
-    // nullptr, takes its place.
+    // Records the packets that arrive from now on in this journal, which has to exist until another
+    // one, or nullptr, replaces it.
     void follow_packets(packet_journal* journal);
 
     // Whether nothing is queued or outstanding: every packet has been sent or dropped.

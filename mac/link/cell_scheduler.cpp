@@ -231,8 +231,8 @@ void cell_scheduler::share_by_value() {
 
 void cell_scheduler::share_by_rule(slot air) {
     for (int u = 0; u < users(); ++u) {
-        const served_user& of = users_[static_cast<std::size_t>(u)];
-        own_->show(u, *of.view, of.acknowledged, config_.link);
+        const served_user& user = users_[static_cast<std::size_t>(u)];
+        own_->show(u, *user.view, user.acknowledged, config_.link);
     }
     own_->share(air, config_.link.bins);
     for (int u = 0; u < users(); ++u) users_[static_cast<std::size_t>(u)].given = own_->given(u);

@@ -83,7 +83,7 @@ public:
     void on_feedback(int user, const slot_feedback& feedback);
     // Plans of all users, by user; valid until the next call. Called once for each slot, in order.
     std::span<const slot_plan> plan(slot air);
-    // With one grant for all: that of the last plans; it packs.
+    // The sections of the common grant for the last plans, if one grant serves all users.
     common_grant_sections sections() const;
     // Slots in which a user that had been given bins found no room in the grant.
     std::uint64_t crowded_out() const { return crowded_out_; }
@@ -144,9 +144,9 @@ private:
     std::vector<slot_plan> plans_;
     std::uint32_t free_ = 0;
     user_index turn_ = 0;
-    int picked_ = 0;  // users of a slot
+    int picked_ = 0;  // number of users that are picked for the slot
     std::vector<user_index> admitted_;
-    std::vector<int> least_;  // bits of their sections
+    std::vector<int> least_;  // of the sections of admitted_
     slot now_;
     std::uint64_t crowded_out_ = 0;
     std::optional<own_sharing> own_;

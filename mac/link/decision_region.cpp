@@ -7,9 +7,9 @@
 namespace wip {
 namespace {
 
-// A point seen from the one whose region is asked for, divided by its squared distance. The border
-// half way to a point is a line, and inversion makes of the lines that bound the region the corners
-// of a convex hull.
+// The offset of a point from the one whose region is computed, divided by its squared length. The
+// boundary half way to a point is a line. Inversion turns the lines that bound the region into the
+// corners of a convex hull.
 struct inverted {
     std::complex<double> w;
     std::size_t point;
@@ -24,7 +24,7 @@ double cross(const inverted& o, const inverted& a, const inverted& b) {
 
 std::vector<std::size_t> bounding_points(std::span<const std::complex<double>> points,
                                          std::size_t centre) {
-    // The centre at 0 stands for a border at infinity, where the region is unbounded.
+    // The centre itself, at 0, stands for a boundary at infinity, where the region is unbounded.
     std::vector<inverted> all{{0, centre}};
     double largest = 0;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -48,8 +48,8 @@ std::vector<std::size_t> bounding_points(std::span<const std::complex<double>> p
         hull.pop_back();
         std::ranges::reverse(all);
     }
-    // A line that touches the region in one corner only, but for rounding, is not an edge of it. An
-    // edge through the point itself is no limit either.
+    // A line that only touches the region in a corner (apart from rounding) is not an edge of it,
+    // and a line through the point itself does not bound it either.
     const double rounding = 1e-9 * largest;
     std::vector<std::size_t> bounding;
     for (std::size_t i = 0; i < hull.size(); ++i) {

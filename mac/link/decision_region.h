@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which points of a set bound the decision region of one of them. Towards the direction u the
-// border lies at the distance 1 / (2 max u.w), w = d / |d|^2 over the other points at distance d
+// Which points of a set bound the decision region of one of them. In the direction u the boundary
+// lies at the distance 1 / (2 max u.w), with w = d / |d|^2 for every other point at offset d
 // (half-way to each, measured along u). A linear function is largest on the convex hull: the points
 // whose w lie on the hull are all that ever bound the region, eight of 255 inside 256-QAM.
 #pragma once
@@ -12,8 +12,9 @@
 
 namespace wip {
 
-// Indexes into `points`, ascending. Points of equal claim (a corner of the region) are all there.
+// Indexes into `points`, ascending. Points that touch the region in nothing but a corner are
+// included.
 std::vector<std::size_t> bounding_points(std::span<const std::complex<double>> points,
-                                         std::size_t of);
+                                         std::size_t centre);
 
 }  // namespace wip

@@ -11,7 +11,7 @@
 namespace wip {
 
 struct slot_feedback {
-    slot air;  // slot j
+    slot air;  // the slot j that it reports on
     bool locked = false;
     bool grant_ok = false;                           // false: no frame of the slot was received
     std::uint32_t ack = 0;                           // bit b: the frame in bin b was received

@@ -9,8 +9,8 @@
 namespace wip {
 namespace {
 
-// The row of a curve. Behind the curves of 1..8 bits are those of 3 bits with the other sets of
-// points.
+// The row of a curve. After the curves of 1..8 bits come those of 3 bits with the other
+// constellations.
 std::size_t row_of(int bits_per_symbol, eight_points eight) {
     assert(bits_per_symbol >= 1 && bits_per_symbol <= 8);
     return static_cast<std::size_t>(bits_per_symbol == 3 && eight != eight_points::star

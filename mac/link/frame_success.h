@@ -12,10 +12,11 @@
 
 namespace wip {
 
-// NaN is the lowest SNR. `eight`: the set of 3 bits per symbol.
+// NaN counts as the lowest SNR. `eight`: the constellation for 3 bits per symbol.
 double frame_success(int bits_per_symbol, db snr, eight_points eight = eight_points::star) noexcept;
 
-// Logarithm of the symbol error rate, at least -300, of so many SNRs a dB from the lowest one on.
+// Natural logarithms of the symbol error rate, at least -300, at symbol_errors_per_db SNRs per dB
+// from symbol_error_lowest on.
 inline constexpr db symbol_error_lowest{-40};
 inline constexpr int symbol_errors_per_db = 20;
 std::span<const double> log_symbol_errors(int bits_per_symbol, eight_points eight) noexcept;

@@ -3,30 +3,32 @@
 
 namespace wip {
 
-int grant_room::tell_boundaries(slot_grant& grant, const transmit_window& window, frame_sn first,
-                                int fresh, int without) const {
-    const auto tell = [&](int reported) {
+int grant_room::put_boundaries(slot_grant& grant, const transmit_window& window, frame_sn first,
+                               int new_frames, int bits_without) const {
+    // Fills in the boundaries of the first frames; false if the grant then has too many bits.
+    const auto fits_with = [&](int reported) {
         frame_sn sn = first;
-        int most = without + 8 + 2 * fresh;  // of it, and with 8 a boundary
+        // An upper bound, with 8 bits a boundary.
+        int most_bits = bits_without + 8 + 2 * new_frames;
         for (bin_grant& g : grant.bins) {
             if (g.bits_per_symbol == 0 || g.retransmission) continue;
             g.boundary = sn < first + reported ? window.frame(sn).boundary : unknown_boundary;
-            most += g.boundary < no_boundary ? 8 : 0;
+            most_bits += g.boundary < no_boundary ? 8 : 0;
             ++sn;
         }
-        return most <= limit_ || bits(grant) <= limit_;
+        return most_bits <= limit_ || bits(grant) <= limit_;
     };
-    if (fresh == 0 || tell(fresh)) return fresh;
-    // With nothing said of them it fits.
+    if (new_frames == 0 || fits_with(new_frames)) return new_frames;
+    // It always fits without boundaries. The largest number that fits is found by bisection.
     int reported = 0;
-    for (int most = fresh - 1; reported < most;) {
+    for (int most = new_frames - 1; reported < most;) {
         const int middle = (reported + most + 1) / 2;
-        if (tell(middle))
+        if (fits_with(middle))
             reported = middle;
         else
             most = middle - 1;
     }
-    tell(reported);
+    fits_with(reported);
     return reported;
 }
 

@@ -20,10 +20,11 @@ public:
     int bits(const slot_grant& g) const {
         return section_ ? section_bits(g, profile_) : grant_bits(g, profile_);
     }
-    // The boundaries of as many of the `fresh` new frames from `first` on as there is room for;
-    // returns their number. `without`: bits of the grant without them.
-    int tell_boundaries(slot_grant& grant, const transmit_window& window, frame_sn first, int fresh,
-                        int without) const;
+    // Writes into the grant the boundaries of as many of the `new_frames` frames from `first` on as
+    // there is room for, and returns their number. `bits_without`: bits of the grant without
+    // boundaries.
+    int put_boundaries(slot_grant& grant, const transmit_window& window, frame_sn first,
+                       int new_frames, int bits_without) const;
 
 private:
     grant_room(link_profile profile, int limit, bool section)
@@ -33,38 +34,41 @@ private:
     bool section_;
 };
 
-// The base station's knowledge of the sections that a terminal of a common grant has received, by
-// its answers: whether the next section has to be a full one, with first SN and window edge.
+// The base station's knowledge, from the terminal's feedback, of the sections of common grants that
+// it has received. It decides whether the next section has to be a full one, with first SN and
+// window edge.
 class section_history {
 public:
     void forget() { *this = {}; }
-    // A section from `first_new` on was received, or may not have been.
+    // The feedback for a section whose first new frame is `first_new`: it was decoded, or may not
+    // have been. `full`: it carried the edge.
     void answer(bool full, bool decoded, frame_sn first_new) {
         if (decoded) {
-            heard_ = first_new;
-            known_ = known_ || full;
+            last_received_ = first_new;
+            terminal_has_edge_ = terminal_has_edge_ || full;
         } else {
-            known_ = false;
-            if (full) told_ = -1;
+            terminal_has_edge_ = false;
+            if (full) sent_edge_ = -1;
         }
     }
     void tell(frame_sn edge, slot air) {
-        told_ = edge;
-        at_ = air;
+        sent_edge_ = edge;
+        sent_edge_at_ = air;
     }
     // Whether the section has to carry the edge: without it the terminal could not place the first
     // SN, or would go on waiting for frames that do not come.
     bool due(frame_sn next_sn, frame_sn edge, slot air) const {
-        return !known_ || next_sn - heard_ >= short_sn_modulus ||
-               (moved(edge) && air - at_ >= longest_silence);
+        return !terminal_has_edge_ || next_sn - last_received_ >= short_sn_modulus ||
+               (moved(edge) && air - sent_edge_at_ >= longest_silence);
     }
-    bool moved(frame_sn edge) const { return edge != told_; }
+    bool moved(frame_sn edge) const { return edge != sent_edge_; }
 
 private:
+    // Slots after which an edge that has moved is sent again.
     static constexpr slot_count longest_silence{32};
-    bool known_ = false;
-    frame_sn heard_ = 0, told_ = -1;
-    slot at_{0};
+    bool terminal_has_edge_ = false;
+    frame_sn last_received_ = 0, sent_edge_ = -1;
+    slot sent_edge_at_{0};
 };
 
 }  // namespace wip

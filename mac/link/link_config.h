@@ -43,10 +43,9 @@ struct link_config {
 
 inline constexpr int longest_delay_slots = 48;
 
-// Slots of which the terminal did not say that it heard the grant, after which nothing more is
-// sent: 20 ms. Sending blind for longer helps nobody, and it bounds how far the SNs run ahead of a
-// terminal that cannot hear, however long that lasts: the base station learns of it a
-// retransmission delay later.
+// After this many slots without feedback that a grant was received (20 ms) nothing more is sent.
+// The limit bounds how far the SNs run ahead of a terminal that receives nothing, which the base
+// station learns a retransmission delay later.
 inline constexpr int blind_slots = 30;
 inline constexpr std::int64_t most_blind_frames = (blind_slots + longest_delay_slots) * nof_bins;
 

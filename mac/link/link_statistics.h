@@ -51,13 +51,14 @@ struct terminal_statistics {
     packets_bytes delivered;
     packets_bytes delivered_damaged;   // part of `delivered`
     packets_bytes dropped_lost_frame;  // known packets that lost a frame
-    // Known packets that were not complete when the terminal had to start over, since what it heard
-    // cannot be the base station's it had heard before (another one, or it started anew).
+    // Known packets that were not complete when the terminal had to start over because the grants
+    // could not come from the base station that it knew (it is another one, or has restarted).
     packets_bytes dropped_start_over;
     std::uint64_t started_over = 0;
     std::uint64_t resynchronised =
         0;  // times a packet boundary was lost with the packets before it
-    // Received in frames, but of packets whose beginning was lost: they cannot be placed.
+    // Bytes received in frames that belong to packets whose beginning was lost: it is not known
+    // where they belong.
     std::uint64_t bytes_unplaced = 0;
     std::uint64_t slots = 0;
     std::uint64_t slots_unlocked = 0;

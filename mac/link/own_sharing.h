@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Shares out the bins of a slot as a scheduler of the user's own decides (port/own_rules.h): what
-// the scheduler is shown of each user, and what it gives each.
+// Shares out the bins of a slot as a scheduler of the user's own decides (port/own_rules.h): it
+// passes on what the scheduler may know about each user, and returns the bins that each user gets.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,12 @@ public:
     // Both stay with the caller for as long as this is used.
     own_sharing(scheduler_port& scheduler, const openwip_cell& cell);
 
-    // Tells the scheduler of a user in this slot, with the payload bits that the user has
-    // acknowledged so far. To be called before share().
+    // Gives the scheduler the view of a user in this slot, with the payload bits that the user has
+    // acknowledged so far. Call it for every user before share().
     void show(int user, const scheduling_view& view, std::uint64_t acknowledged_bits,
               const link_config& link);
-    // Bins of a user: bit b is bin b. Valid until the next call.
+    // Shares out the bins of slot `air`. given() then returns the bins of a user (bit b: bin b)
+    // until the next call.
     void share(slot air, int bins);
     std::uint32_t given(int user) const { return given_[static_cast<std::size_t>(user)]; }
 

@@ -9,8 +9,8 @@
 //     2 q G - q^2 = NMSE E g^2,      G = E p,      E g^2 = E p^2 / (1 - NMSE),
 //     q = G - sqrt(G^2 - NMSE / (1 - NMSE) E p^2).
 //
-// For Rayleigh fading (E g^2 = 2 G^2) this is q = s G, NMSE = s - s^2/2; a channel that stands
-// still gives half of that, since all of its NMSE is error and none of E g^2 is spread. G and E p^2
+// For Rayleigh fading (E g^2 = 2 G^2) this is q = s G, NMSE = s - s^2/2; a channel that does not
+// fade gives half of that, since all of its NMSE is error and none of E g^2 is spread. G and E p^2
 // are running means over all bins and about 1000 slots (the receiver's own NMSE: 300).
 #pragma once
 
@@ -39,7 +39,8 @@ public:
     }
 
     bool known() const noexcept { return nmse_ >= 0 && count_ > 0; }
-    // Linear SNR; at most the mean, where nothing is predicted.
+    // The power q as a linear SNR, at most the mean SNR, which it has when nothing can be
+    // predicted.
     double level() const noexcept {
         const double rest = mean_ * mean_ - nmse_ / (1 - nmse_) * square_;
         return mean_ - std::sqrt(std::max(rest, 0.0));

@@ -7,7 +7,7 @@ namespace wip {
 
 retransmission_planner::retransmission_planner(link_profile profile) : profile_(profile) {
     free_.reserve(nof_bins);
-    chain_.reserve(nof_bins);
+    bins_of_unit_.reserve(nof_bins);
     placed_.reserve(nof_bins);
     rest_.reserve(nof_bins);
 }
@@ -47,25 +47,25 @@ void retransmission_planner::plan(std::span<const arq_unit> waiting,
     // Units of one modulation: ascending units to ascending bins. placed_ is in the order of the
     // units, so collecting the bins of a modulation and handing them out sorted is enough. Every
     // one of those bins is rated for that modulation.
-    std::array<bin_index, nof_bins> same{};
+    std::array<bin_index, nof_bins> bins_of_k{};
     std::array<int, max_bits_per_symbol + 1> units{};
     for (const auto& p : placed_) ++units[p.unit.bits_per_symbol];
     for (int k = 1; k <= max_bits_per_symbol; ++k) {
         if (units[static_cast<std::size_t>(k)] < 2) continue;
         std::size_t n = 0;
         for (const auto& p : placed_)
-            if (p.unit.bits_per_symbol == k) same[n++] = p.bin;
-        std::sort(same.begin(), same.begin() + static_cast<std::ptrdiff_t>(n));
+            if (p.unit.bits_per_symbol == k) bins_of_k[n++] = p.bin;
+        std::sort(bins_of_k.begin(), bins_of_k.begin() + static_cast<std::ptrdiff_t>(n));
         n = 0;
         for (auto& p : placed_)
-            if (p.unit.bits_per_symbol == k) p.bin = same[n++];
+            if (p.unit.bits_per_symbol == k) p.bin = bins_of_k[n++];
     }
     std::ranges::sort(placed_, {}, &placed_unit::bin);
 }
 
 void retransmission_planner::cut(const arq_unit& unit) {
     if (unit.bits_per_symbol != 0) ++cuts_;
-    chain_.clear();
+    bins_of_unit_.clear();
     for (int left = unit.length; left > 0 && !free_.empty();) {
         const auto holds = std::ranges::find_if(free_, [&](const rated_bin& b) {
             return frame_payload_nibbles(profile_, b.rate) >= left;
@@ -73,13 +73,13 @@ void retransmission_planner::cut(const arq_unit& unit) {
         const rated_bin b =
             take(holds == free_.end() ? free_.size() - 1
                                       : static_cast<std::size_t>(holds - free_.begin()));
-        chain_.push_back(b);
+        bins_of_unit_.push_back(b);
         left -= frame_payload_nibbles(profile_, b.rate);
     }
-    std::ranges::sort(chain_, {}, &rated_bin::bin);
+    std::ranges::sort(bins_of_unit_, {}, &rated_bin::bin);
     int offset = unit.offset;
     const int end = unit.offset + unit.length;
-    for (const rated_bin& b : chain_) {
+    for (const rated_bin& b : bins_of_unit_) {
         const int left = end - offset;
         const int room = frame_payload_nibbles(profile_, b.rate);
         arq_unit piece = unit;

@@ -38,9 +38,10 @@ public:
     // `waiting` in ascending order (before()); `bins` in ascending bin order, at most 25.
     void plan(std::span<const arq_unit> waiting, std::span<const rated_bin> bins);
 
-    // Ascending bins. The counts of retransmissions are those before this one.
+    // The units with their bins, by ascending bin. Their counts of retransmissions do not include
+    // this one.
     std::span<const placed_unit> placed() const { return placed_; }
-    // How many units of `waiting` have a bin, the last one perhaps only in part.
+    // Number of units of `waiting` that have a bin; of the last one perhaps only a part has.
     std::size_t used() const { return used_; }
     // The rest of a unit that was cut and not placed in full.
     std::span<const arq_unit> rest() const { return rest_; }
@@ -51,8 +52,8 @@ private:
     rated_bin take(std::size_t index);
 
     link_profile profile_;
-    std::vector<rated_bin> free_;   // ascending rate, then bin
-    std::vector<rated_bin> chain_;  // bins that take one unit together, ascending bin
+    std::vector<rated_bin> free_;          // ascending rate, then bin
+    std::vector<rated_bin> bins_of_unit_;  // bins that take one unit together, ascending bin
     std::vector<placed_unit> placed_;
     std::vector<arq_unit> rest_;
     std::size_t used_ = 0;

@@ -13,7 +13,7 @@
 namespace wip {
 
 struct scheduling_view {
-    bool hears = false;                              // locked, and heard from lately
+    bool hears = false;  // the terminal is locked and has sent feedback lately
     std::array<float, nof_bins> predicted_snr_db{};  // for this slot
     std::array<std::uint8_t, nof_bins> rate{};       // bits per symbol that a bin would get
     // The waiting data, in the order in which bins take it, in nibbles: one piece for each failed
@@ -31,14 +31,14 @@ inline std::array<bin_index, nof_bins> strongest_first(const std::array<float, n
     // vectors, this is faster than sorting.
     constexpr std::size_t room = 32;
     static_assert(nof_bins <= room);
-    std::array<float, room> mine{};
-    std::copy(snr_db.begin(), snr_db.end(), mine.begin());
+    std::array<float, room> own{};
+    std::copy(snr_db.begin(), snr_db.end(), own.begin());
     std::array<std::int32_t, room> before{};
     for (std::size_t c = 0; c < nof_bins; ++c) {
         const float other = snr_db[c];
         for (std::size_t b = 0; b < room; ++b)
-            before[b] += static_cast<int>(other > mine[b]) |
-                         (static_cast<int>(other == mine[b]) & static_cast<int>(c < b));
+            before[b] += static_cast<int>(other > own[b]) |
+                         (static_cast<int>(other == own[b]) & static_cast<int>(c < b));
     }
     std::array<bin_index, nof_bins> order{};
     for (std::size_t b = 0; b < nof_bins; ++b)
@@ -53,7 +53,7 @@ public:
     explicit open_pieces(const scheduling_view& v) : left_(v.piece), end_(v.nof_pieces) {}
 
     bool any() const { return first_ < end_; }
-    // A bin that holds this many nibbles of payload.
+    // Gives out a bin that holds this many nibbles of payload.
     void give(int nibbles) {
         if (!any()) return;
         int& piece = left_[static_cast<std::size_t>(first_)];

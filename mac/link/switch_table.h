@@ -4,10 +4,10 @@
 // also prints them with the curves behind them; method and table: docs/explanation/mac.md.
 //
 // Three kinds: for perfect prediction, for a prediction NMSE of 0.1 at 16 dB mean SNR, and for the
-// prediction error as it is measured, the level of which is set by set_error() (what it is and
-// where it comes from: link/prediction_error.h). Between the error levels of the built-in family,
-// 1 dB apart, thresholds are interpolated; the same level gives the same table, whatever it was
-// before.
+// prediction error as it is measured, the level of which is set by set_error()
+// (link/prediction_error.h defines and estimates it). Between the error levels of the built-in
+// family, 1 dB apart, thresholds are interpolated; the same level gives the same table, whatever it
+// was before.
 //
 // Never 0: the criterion is the expected number of bits in frames without error, above zero for
 // k = 1 at any SNR, and zero for sending nothing.
@@ -25,13 +25,13 @@ namespace wip {
 
 class switch_table {
 public:
-    // `measured` starts as the table for NMSE 0.1: until there is an estimate. `eight`: the set
-    // that 3 bits per symbol are sent with.
+    // `measured` is the table for NMSE 0.1 until there is an estimate. `eight`: the constellation
+    // for 3 bits per symbol.
     switch_table(switch_table_kind kind, link_profile profile,
                  eight_points eight = eight_points::star);
 
-    // Kind `measured`: the power of the prediction error as a linear SNR, >= 0. Other kinds, and
-    // values that are none, change nothing.
+    // Kind `measured`: the power of the prediction error as a linear SNR, >= 0. For other kinds,
+    // and for values that are negative or NaN, nothing changes.
     void set_error(double level) noexcept;
 
     // 1..8; 1 for NaN.

@@ -12,10 +12,10 @@
 // NMSE and mean SNR come in through q alone: tables are a family of one parameter. The normalised
 // error of the power is NMSE = s - s^2/2, hence s = 1 - sqrt(1 - 2 NMSE).
 //
-// A prediction below q cannot be in this model. Where it is (the level is an average, bins differ),
-// its error is taken to be all of it: q = predicted SNR, a = 0. The thresholds are then continuous
-// in q: from q = D_k on, where k becomes best for a prediction that knows nothing but the mean,
-// the threshold of k is D_k.
+// In this model no prediction lies below q. If one does (q is an average, and bins differ), all of
+// it is taken to be error: q = predicted SNR, a = 0. The thresholds are then continuous in q: from
+// q = D_k on, where k becomes best for a prediction that knows nothing but the mean, the threshold
+// of k is D_k.
 //
 // The amplitude r = |a + e| has the Rice density (2r/q) exp(-(r^2 + a^2)/q) I0(2ar/q); trapezoids
 // of an eighth of a standard deviation, shorter where P_k is steep (in proportion to r).
@@ -42,10 +42,10 @@ namespace {
 
 constexpr wip::db reference_mean(16);
 constexpr double reference_nmse = 0.1;
-// Error levels of the family, dB of SNR; the first row beside them is the level 0.
+// Error levels of the family, as SNR in dB. A row for no error precedes them.
 constexpr int lowest_error_db = -20, highest_error_db = 40;
 constexpr double low_db = -20, high_db = 60, curve_step_db = 0.05;
-constexpr double kept_step_db = 0.25;  // of the curves that the library keeps
+constexpr double kept_step_db = 0.25;  // step of the curves in the generated header
 
 constexpr std::array eight_sets{wip::eight_points::star, wip::eight_points::cross,
                                 wip::eight_points::rectangle};
@@ -56,10 +56,10 @@ class frame_curve {
 public:
     frame_curve(int k, wip::eight_points eight) {
         const wip::symbol_error e(k, eight);
-        double sure = 0;  // once at 1 it stays there
+        double ok = 0;  // once it has reached 1 it is not computed again
         for (double db = low_db; db <= high_db; db += curve_step_db) {
-            if (sure < 1 - 1e-12) sure = e.frame_ok(std::pow(10, db / 10));
-            p_.push_back(sure);
+            if (ok < 1 - 1e-12) ok = e.frame_ok(std::pow(10, db / 10));
+            p_.push_back(ok);
         }
     }
     double at(double snr) const {
@@ -288,6 +288,8 @@ void print_thresholds(const curves& c, wip::link_profile profile, wip::db mean,
 }
 
 void print_tables(const curves& c) {
+    // 0.0085, 0.0356 and 0.0963 are the errors of prediction 1, 2 and 3 slots ahead at 75 km/h in
+    // Alfredsson (2012), as in docs/lab/prediction-and-its-horizon.md.
     const std::vector<double> marks{0, 0.0085, 0.0356, 0.0963, 0.1, 0.2, 0.5};
     for (const auto profile : {wip::link_profile::radio, wip::link_profile::wipemu}) {
         std::printf("profile %s: lowest predicted SNR in dB\n",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Symbol error rates of the eight constellations in white Gaussian noise with nearest-point
 // decision, exact for any point set. Around a point, noise leaves its decision region along the
-// direction t with probability exp(-R(t)^2 / N0), R(t) being the distance to the region's border
+// direction t with probability exp(-R(t)^2 / N0), R(t) being the distance to the region's boundary
 // (the noise power beyond a radius is exponential), so
 //
 //   SER = mean over points of 1/(2 pi) integral exp(-R(t)^2 SNR) dt,   SNR = 1 / N0, unit energy.

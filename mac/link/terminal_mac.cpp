@@ -25,10 +25,10 @@ struct terminal_mac::state {
     link_profile profile;
     reassembler assembly;
     bool started = false;
-    bool doubtful = false;         // the last grant did not fit what was known
-    frame_sn next_sn = 0;          // of the first frame not granted yet
-    std::int64_t last_grant = 0;   // slot of the last good grant
-    std::int64_t last_frames = 0;  // of the last one that had frames
+    bool last_grant_implausible = false;  // the last grant did not fit what was known
+    frame_sn next_sn = 0;                 // of the first frame not granted yet
+    std::int64_t last_grant = 0;          // slot of the last good grant
+    std::int64_t last_frames = 0;         // slot of the last good grant that had frames
     terminal_statistics statistics;
 };
 
@@ -50,17 +50,18 @@ wire_sn terminal_mac::decided_before() const {
 const terminal_statistics& terminal_mac::statistics() const { return state_->statistics; }
 
 void terminal_mac::state::start_at(const slot_grant& g) {
-    next_sn = g.first_new_sn + sn_period;  // room below for the window
+    // So that the SNs of the window below it are not negative.
+    next_sn = g.first_new_sn + sn_period;
     assembly.restart(next_sn - g.window_edge);
     started = true;
 }
 
 // Places the grant on the unwrapped SN axis. The base station sends at most 25 new frames a slot,
-// and while it does not hear us stops after `most_blind_frames`: so however long we heard nothing,
-// the SN is not ambiguous, and what is held here is still what the base station believes it to be.
-// A grant without frames may be a quiet one (types/grant.h), whose SN is from before frames that
-// were not sent. False when the grant cannot be true: it goes on further than that, or back behind
-// its own edge.
+// and stops after `most_blind_frames` while it gets no feedback. So the SN is not ambiguous however
+// long nothing was received, and the frames held here are those that the base station assumes. A
+// grant without frames may be a quiet one (types/grant.h), whose SN is from before frames that were
+// not sent. False when the grant is not plausible: its SN is further ahead than that, or it moves
+// the window edge back.
 bool terminal_mac::state::take_grant(const slot_report& r) {
     const slot_grant& g = r.grant;
     if (!started) {
@@ -71,12 +72,13 @@ bool terminal_mac::state::take_grant(const slot_report& r) {
         const std::int64_t most =
             std::min((r.air.value - last_frames) * nof_bins, most_blind_frames);
         const std::int64_t step = static_cast<wire_sn>(g.first_new_sn - next_sn);
-        const bool back = g.edge_said && g.window_edge > next_sn + step - assembly.frames().edge();
-        if (step > most || back) {
-            // A grant that the CRC let through by chance, or the last one was, or the base station
-            // is another one now. Two in a row: one of the latter.
-            if (!doubtful || !g.edge_said) {
-                doubtful = true;
+        const bool moves_edge_back =
+            g.edge_said && g.window_edge > next_sn + step - assembly.frames().edge();
+        if (step > most || moves_edge_back) {
+            // Either this grant or an earlier one passed its CRC by chance, or another base station
+            // now sends. After two such grants in a row the cause is not this grant.
+            if (!last_grant_implausible || !g.edge_said) {
+                last_grant_implausible = true;
                 return false;
             }
             ++statistics.started_over;
@@ -85,7 +87,7 @@ bool terminal_mac::state::take_grant(const slot_report& r) {
             next_sn += step;
         }
     }
-    doubtful = false;
+    last_grant_implausible = false;
     last_grant = r.air.value;
     const auto used = [](const bin_grant& b) { return b.bits_per_symbol != 0; };
     if (std::ranges::any_of(g.bins, used)) last_frames = last_grant;
@@ -118,10 +120,11 @@ std::uint32_t terminal_mac::state::take_frames(const slot_report& r) {
         received_unit u;
         u.bits_per_symbol = g.bits_per_symbol;
         if (g.retransmission) {
-            const std::int64_t back = static_cast<wire_sn>(r.grant.first_new_sn - g.sn);
-            if (back == 0 || (r.grant.edge_said && back > r.grant.window_edge))
-                continue;  // cannot be
-            u.sn = first_new - back;
+            const std::int64_t moves_edge_back = static_cast<wire_sn>(r.grant.first_new_sn - g.sn);
+            if (moves_edge_back == 0 ||
+                (r.grant.edge_said && moves_edge_back > r.grant.window_edge))
+                continue;  // a retransmission of a frame outside the window: impossible
+            u.sn = first_new - moves_edge_back;
             u.whole = g.whole;
             u.offset = g.whole ? 0 : g.offset;
             u.last = g.whole || g.last;

@@ -31,8 +31,8 @@ public:
     slot_feedback on_slot(const slot_report& report);
     const terminal_statistics& statistics() const;
 
-    // The log of packets as they are delivered here (rlc/delivery_log.h), from which their delays
-    // are made; nullptr: none is kept.
+    // Sets the log to which packets are written as they are delivered (rlc/delivery_log.h), from
+    // which their delays are computed; nullptr: no log is kept.
     void report_to(delivery_log* log);
     // Packets that start in a frame before this one have been delivered or are lost.
     wire_sn decided_before() const;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rules of a user's own in the place of the built-in ones. The MAC fills a structure of
-// openwip/extension.h, the rule makes its decision in it, and the MAC carries it out. Who
-// implements these has checked the decision, and throws wip::bad_input when it is not valid or
-// there is none.
+// openwip/extension.h, the rule makes its decision in it, and the MAC carries it out. An
+// implementation checks the decision, and throws wip::bad_input when it is not valid or there is
+// none.
 #pragma once
 
 #include <openwip/extension.h>

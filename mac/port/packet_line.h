@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A packet link that is a line: a rate, a delay, and whatever is on it in the order in which it
+// A packet link that is a line with a rate and a delay. It keeps packets in the order in which they
 // came. A handover (handover/handover.h) takes what is on the line of one network and gives it to
 // that of another one.
 #pragma once

@@ -6,8 +6,9 @@
 namespace wip {
 namespace {
 
-// A period that begins so soon after the last one goes on with its rate.
-constexpr std::int64_t soon_ns = 16 * codel_interval_ns;
+// A dropping state that begins within this time after the last one continues with its drop rate
+// (RFC 8289, section 5.5).
+constexpr std::int64_t same_state_ns = 16 * codel_interval_ns;
 
 }  // namespace
 
@@ -33,7 +34,8 @@ bool codel_fifo::take(std::int64_t now_ns, queued_packet& out, const drain_rate&
     return true;
 }
 
-// Returns whether the packet is gone.
+// Marks the packet, or drops it if its sender does not react to marks. Returns whether it was
+// dropped.
 bool codel_fifo::signal(queued_packet& packet, const std::function<void(queued_packet&&)>& drop) {
     if (packet.mark()) return false;
     drop(std::move(packet));
@@ -68,7 +70,7 @@ bool codel_fifo::pop(std::int64_t now_ns, queued_packet& out, const drain_rate& 
     const bool any = !gone || take(now_ns, out, rate);
     dropping_ = true;
     const std::uint32_t delta = count_ - last_count_;
-    count_ = delta > 1 && now_ns - next_ns_ < soon_ns ? delta : 1;
+    count_ = delta > 1 && now_ns - next_ns_ < same_state_ns ? delta : 1;
     last_count_ = count_;
     next_ns_ = control_law(now_ns);
     return any;

@@ -32,7 +32,7 @@ public:
     packet_fifo& packets() { return fifo_; }
     const packet_fifo& packets() const { return fifo_; }
     bool dropping() const { return dropping_; }
-    // Signals since the present period of them began.
+    // Number of marks and drops since the present dropping state began.
     std::uint32_t count() const { return count_; }
 
 private:
@@ -43,10 +43,12 @@ private:
     std::int64_t target_ns_;
     packet_fifo fifo_;
     std::size_t largest_ = 0;
-    std::int64_t first_above_ns_ = 0;  // 0: the time in the queue is below the target
-    std::int64_t next_ns_ = 0;         // of the next signal
+    // When the time in the queue will have been above the target for a whole interval; 0: it is
+    // below.
+    std::int64_t first_above_ns_ = 0;
+    std::int64_t next_ns_ = 0;  // of the next signal
     std::uint32_t count_ = 0, last_count_ = 0;
-    bool above_ = false;  // for a whole interval, as the last take() found it
+    bool above_ = false;  // for a whole interval, at the last take()
     bool dropping_ = false;
 };
 

@@ -9,10 +9,10 @@
 namespace wip {
 namespace {
 
-constexpr double classic_share = 1.0 / 16;
+constexpr double classic_share = 1.0 / 16;  // RFC 9332, appendix A.1
 // A queue that has been empty for so many updates has no congestion left to signal.
 constexpr std::int64_t most_updates = 4096;
-// The credit of a queue does not grow beyond so many bytes.
+// The credit of either queue is limited to ten large packets, in bytes.
 constexpr double most_credit = 10 * 1500;
 
 }  // namespace
@@ -21,6 +21,7 @@ dualpi2::dualpi2(drop_port& drops, std::int64_t target_ns)
     : queue_discipline(drops),
       target_ns_(target_ns),
       update_ns_(std::min(target_ns, longest_rtt_ns / 3)) {
+    // The gains of RFC 9332, appendix A.1, for the longest round trip that is expected.
     const double rtt = static_cast<double>(longest_rtt_ns) * 1e-9;
     alpha_ = 0.1 * static_cast<double>(update_ns_) * 1e-9 / (rtt * rtt);
     beta_ = 0.3 / rtt;

@@ -2,15 +2,15 @@
 // DualPI2 (RFC 9332, appendix A): two queues that share the link. Packets with ECT(1) or CE go into
 // the L4S queue, all others into the classic one.
 //
-//   p'    a PI controller moves it every min(target, 33 ms) by how far the delay is from the target
-//         and by how it changes
+//   p'    a PI controller changes it every min(target, 33 ms) by the distance of the delay from
+//         the target and by the change of the delay
 //   classic  dropped, or marked where its sender reacts to marks, with probability p'^2
 //   L4S      marked with the larger one of 2 p' (the coupling factor k = 2) and of a ramp between
 //            0.8 ms and 1.2 ms of its own delay; the ramp counts once more than one packet waits
 //
 // In overload (2 p' has reached 1) both queues drop with p'^2, up to 1/4. The L4S queue has
-// priority by weight: 1/16 of the bytes remain for the classic queue. Probabilities are carried out
-// without dice, by adding them up.
+// priority by weight: 1/16 of the bytes remain for the classic queue. Probabilities are applied
+// without random numbers, by adding them up until they reach 1.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ public:
     double coupled_probability() const { return coupling * base_; }
 
 private:
-    // Says yes as often as the probabilities add up to a whole one.
+    // Returns true whenever the probabilities so far have added up to a further whole 1.
     class recurrence {
     public:
         bool hits(double likelihood) {
@@ -62,13 +62,14 @@ private:
     bool keep_classic(queued_packet& packet);
 
     std::int64_t target_ns_, update_ns_;
-    double alpha_, beta_;  // of an update, per second of delay
+    double alpha_, beta_;  // gains of an update, per second of delay
     packet_fifo l4s_, classic_;
     recurrence l4s_mark_, l4s_drop_, classic_signal_;
     bool started_ = false;
-    std::int64_t next_update_ns_ = 0, delay_ns_ = 0;
-    double base_ = 0;
-    double credit_ = 0;  // bytes by which the classic queue is behind its share
+    std::int64_t next_update_ns_ = 0;
+    std::int64_t delay_ns_ = 0;  // at the last update
+    double base_ = 0;            // p'
+    double credit_ = 0;          // bytes by which the classic queue is behind its share
 };
 
 }  // namespace wip

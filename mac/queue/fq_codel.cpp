@@ -10,7 +10,7 @@
 namespace wip {
 namespace {
 
-constexpr std::size_t most_dropped_at_once = 64;
+constexpr std::size_t most_dropped_at_once = 64;  // RFC 8290, section 4.1
 
 }  // namespace
 

@@ -35,7 +35,7 @@ private:
         explicit flow(std::int64_t target_ns) : queue(target_ns) {}
         codel_fifo queue;
         std::int64_t deficit = 0;
-        bool listed = false;
+        bool listed = false;  // in new_ or old_
     };
     using turns = std::list<flow*>;
 
@@ -43,9 +43,9 @@ private:
     void make_room();
 
     std::int64_t target_ns_;
-    std::uint64_t key_;
+    std::uint64_t key_;                                   // of the hash
     std::array<std::unique_ptr<flow>, nof_flows> flows_;  // those that have ever had a packet
-    turns new_, old_;
+    turns new_, old_;  // flows that have not had a turn yet, and flows that have
     std::size_t packets_ = 0;
     std::function<void(queued_packet&&)> drop_;
 };

@@ -29,9 +29,9 @@ public:
     packet_queue(const queue_config& config, drop_fn on_drop);
     ~packet_queue();
 
-    // A packet with this content, in a buffer that was used before if there is one.
+    // Makes a packet with this content, in a buffer of an earlier packet if there is one.
     queued_packet make(std::span<const std::uint8_t> data);
-    // Returns its buffer.
+    // Takes the packet's buffer back for make().
     void recycle(queued_packet&& packet);
 
     // Returns whether the packet waits now; if not, it has been dropped. `room`: how many packets
@@ -63,7 +63,7 @@ private:
     std::unique_ptr<queue_discipline> discipline_;
     packets_bytes waiting_, marked_;
     std::uint64_t next_order_ = 0;
-    std::uint64_t last_dropped_ = 0;  // order of the packet that was dropped last, and one more
+    std::uint64_t last_dropped_ = 0;  // 1 + order of the packet that was dropped last
     std::vector<std::vector<std::uint8_t>> spare_;
 };
 

@@ -8,12 +8,14 @@ namespace {
 
 // After so many updates without a call, the probability of an idle queue has decayed to nothing.
 constexpr std::int64_t most_updates = 4096;
+// From this probability on packets are dropped even if they could be marked (RFC 8033, 5.1).
 constexpr double mark_limit = 0.1;
-// Limits of the randomisation: how much probability has to pass between two drops, and after how
-// much one is sure.
+// De-randomisation (RFC 8033, 5.4): the sum of the probabilities of the packets between two drops
+// is at least the first of these, and at most the second.
 constexpr double least_accumulated = 0.85, most_accumulated = 8.5;
 
-// The lower the probability, the smaller the steps.
+// The lower the probability, the smaller the steps: the table of RFC 8033, 4.2. The other numbers
+// of update() and hits() are those of its pseudocode, too.
 double scale(double probability) {
     if (probability < 0.000001) return 1.0 / 2048;
     if (probability < 0.00001) return 1.0 / 512;

@@ -32,7 +32,7 @@ struct queue_config {
     // FQ-CoDel, 15 ms for PIE and for the classic queue of DualPI2.
     std::int64_t target_ns() const;
     // Throws std::invalid_argument that names the key, the value and what would be valid.
-    // `group`: of the keys that an error names, such as "link.".
+    // `group`: the prefix of the keys in the errors, such as "link.".
     void check(const std::string& group = "") const;
 };
 

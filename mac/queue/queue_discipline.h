@@ -16,9 +16,11 @@ namespace wip {
 struct queued_packet {
     std::vector<std::uint8_t> data;
     std::int64_t arrived_ns = 0;
-    std::uint64_t order = 0;  // in which packets came; given by packet_queue
+    std::uint64_t order = 0;  // number of packets that came before it; set by packet_queue
     bool marked = false;      // this queue has written "congestion experienced"
-    // The owner's; the queue does not read them.
+    // Fields of the queue's owner, which the queue does not read: user, number of the packet,
+    // arrival by the owner's clock, time on the way before (delivery_link: when its service began),
+    // and which journal follows the packet (0: none).
     int tag = 0;
     std::uint64_t number = 0;
     std::int64_t came_ns = 0, before_ns = 0;

@@ -63,14 +63,14 @@ std::optional<delay_injection::segment> delay_injection::read(
     if (!ip || ip->total_bytes != packet.size() ||
         packet.size() < ip->header_bytes + tcp::least_header)
         return std::nullopt;
-    const bool four = ip->version == 4;
-    if (packet[four ? 9 : 6] != tcp::protocol) return std::nullopt;
-    if (four && (tcp::read16(packet, 6) & 0x3fff) != 0) return std::nullopt;  // a fragment
+    const bool is_ipv4 = ip->version == 4;
+    if (packet[is_ipv4 ? 9 : 6] != tcp::protocol) return std::nullopt;
+    if (is_ipv4 && (tcp::read16(packet, 6) & 0x3fff) != 0) return std::nullopt;  // a fragment
     const auto segment_bytes = packet.subspan(ip->header_bytes);
     const std::size_t header = std::size_t{4} * (segment_bytes[12] >> 4);
     if (header < tcp::least_header || header > segment_bytes.size()) return std::nullopt;
     segment s;
-    std::ranges::copy(packet.subspan(four ? 12 : 8, four ? 8 : 32), s.key.addresses.begin());
+    std::ranges::copy(packet.subspan(is_ipv4 ? 12 : 8, is_ipv4 ? 8 : 32), s.key.addresses.begin());
     s.key.ports = tcp::read32(segment_bytes, 0);
     s.flags = segment_bytes[13];
     s.data = segment_bytes.size() > header;
@@ -94,26 +94,26 @@ bool delay_injection::offer(std::span<const std::uint8_t> packet, std::int64_t n
 }
 
 std::int64_t delay_injection::evaluate(const segment& s, std::int64_t now_ns) {
-    const auto known = flows_.find(s.key);
+    const auto found = flows_.find(s.key);
     const bool acknowledges =
         (s.flags & (tcp::syn | tcp::fin | tcp::rst | tcp::ack)) == tcp::ack && !s.data && s.echo;
     if (!acknowledges) {
-        if (known == flows_.end()) return now_ns;
-        release(known->second, now_ns);
-        if ((s.flags & (tcp::syn | tcp::rst)) != 0) flows_.erase(known);
+        if (found == flows_.end()) return now_ns;
+        release(found->second, now_ns);
+        if ((s.flags & (tcp::syn | tcp::rst)) != 0) flows_.erase(found);
         return now_ns;
     }
     const bool expired =
-        known != flows_.end() &&
-        static_cast<double>(now_ns - known->second.used_ns) > config_.expiry_s * 1e9;
+        found != flows_.end() &&
+        static_cast<double>(now_ns - found->second.used_ns) > config_.expiry_s * 1e9;
     if (expired) {
-        release(known->second, now_ns);
-        flows_.erase(known);
+        release(found->second, now_ns);
+        flows_.erase(found);
         ++count_.expired;
     }
-    const bool fresh = expired || known == flows_.end();
-    flow& f = fresh ? open(s.key, now_ns) : known->second;
-    if (fresh) f.first_ns = now_ns, f.echo = *s.echo;
+    const bool is_new = expired || found == flows_.end();
+    flow& f = is_new ? open(s.key, now_ns) : found->second;
+    if (is_new) f.first_ns = now_ns, f.echo = *s.echo;
     f.used_ns = now_ns;
     return sample(f, now_ns, *s.echo);
 }
@@ -122,11 +122,12 @@ std::int64_t delay_injection::sample(flow& f, std::int64_t now_ns, std::uint32_t
     f.echoed += static_cast<std::int32_t>(echo - f.echo);
     f.echo = echo;
     if (f.until_ns <= now_ns) f.held.clear();  // they leave by themselves
-    const double compared_ms = f.rule.threshold_ms();
+    const double threshold_before_ms = f.rule.threshold_ms();
     count_.pdelay_ms = static_cast<double>(now_ns - f.first_ns) * 1e-6 -
                        static_cast<double>(f.echoed) * config_.tick_ms;
     const auto d = f.rule.on_sample(count_.pdelay_ms, !f.held.empty());
-    count_.threshold_ms = std::isfinite(compared_ms) ? compared_ms : f.rule.threshold_ms();
+    count_.threshold_ms =
+        std::isfinite(threshold_before_ms) ? threshold_before_ms : f.rule.threshold_ms();
     count_.delay_ms = f.rule.delay_ms();
     count_.last_ns = now_ns;
     ++count_.samples;
@@ -147,8 +148,8 @@ std::int64_t delay_injection::sample(flow& f, std::int64_t now_ns, std::uint32_t
 
 delay_injection::flow& delay_injection::open(const flow_key& key, std::int64_t now_ns) {
     if (static_cast<int>(flows_.size()) >= config_.most_flows) {
-        const auto oldest =
-            std::ranges::min_element(flows_, {}, [](const auto& of) { return of.second.used_ns; });
+        const auto oldest = std::ranges::min_element(
+            flows_, {}, [](const auto& entry) { return entry.second.used_ns; });
         release(oldest->second, now_ns);
         flows_.erase(oldest);
         ++count_.evicted;

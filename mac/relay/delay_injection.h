@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Delay injection (delay_rule.h) as a stage on the way of acknowledgements, a packet link itself:
-// at an access point on the way to the mobile sender (the literature), or from the mobile receiver
-// of a downlink flow to the wired network (its future work).
+// at an access point on the way to the mobile sender (Fotiadis 2005), or from the mobile receiver
+// of a downlink flow to the wired network (future work there).
 //
-// Held are pure acknowledgements of TCP flows, known by addresses and ports, that echo a timestamp:
-// the first of a hold waits for D, those that come meanwhile leave with it, in order. The
-// acknowledgement of a spike goes at once. All else passes at once: what is not TCP or encrypted,
-// fragments, segments with data, SYN, FIN, RST, no timestamp. A flow's packets stay in order: what
-// goes at once takes those that are held of the flow with it, before it. So do a full hold, a flow
-// that makes room for another one, flush() and another mode.
+// The stage holds pure acknowledgements of TCP flows (known by addresses and ports) that echo a
+// timestamp: the first one of a hold waits for D, and those that come meanwhile leave with it, in
+// order. The acknowledgement that shows a spike is not held. Neither is anything else: packets that
+// are not TCP or are encrypted, fragments, segments with data, SYN, FIN or RST, or without a
+// timestamp. The packets of a flow stay in order: a packet that is not held releases those of its
+// flow that are held, before it leaves. They are released as well when the hold is full, when the
+// flow makes room for another one, by flush() and by another mode.
 #pragma once
 
 #include <array>
@@ -47,7 +48,7 @@ public:
         std::uint64_t samples = 0, spikes = 0, held = 0;
         std::uint64_t released_early = 0;        // of the held
         std::uint64_t expired = 0, evicted = 0;  // flows
-        double held_ms = 0;                      // of all together
+        double held_ms = 0;                      // sum of the times that packets were held
         // The flow that had the last sample, and when it had it. `threshold_ms` is the value that
         // the sample was compared with; for a flow's first sample it is the value for the next one.
         double pdelay_ms = 0, threshold_ms = 0, delay_ms = 0;
@@ -73,9 +74,9 @@ private:
         explicit flow(const delay_injection_config& c) : rule(c) {}
         delay_rule rule;
         std::int64_t first_ns = 0, used_ns = 0;
-        std::uint32_t echo = 0;     // the last one
-        std::int64_t echoed = 0;    // ticks since the first one
-        std::int64_t until_ns = 0;  // of the hold
+        std::uint32_t echo = 0;     // the last timestamp that was echoed
+        std::int64_t echoed = 0;    // ticks of the sender from the first echo to the last one
+        std::int64_t until_ns = 0;  // end of the hold
         std::vector<std::uint64_t> held;
     };
     struct segment {

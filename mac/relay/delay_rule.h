@@ -12,8 +12,8 @@
 // Only differences of p are used, so that the sender's clock need not be known. `average` is S of
 // the samples before. A static delay is held for as many acknowledgements as D takes to fall to 0.
 //
-// The text's listing lets D fall with the spike's acknowledgement as well, its figure only with
-// those that start a hold: `reading`.
+// Fotiadis's listing lets D fall with the spike's acknowledgement as well, his figure only with
+// those that start a hold; `reading` chooses between text, listing and figure.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ namespace wip {
 
 struct delay_injection_config {
     enum class mode : std::uint8_t { off, fixed, adaptive };
-    enum class reading : std::uint8_t { rules, listing, figure };
+    enum class reading : std::uint8_t { rules, listing, figure };  // rules: as described above
     mode kind = mode::off;
     reading read_as = reading::rules;
     double static_ms = setting::delay_injection_static_ms.initial;  // of mode fixed
     double factor = setting::delay_injection_factor.initial;
-    double spikes_apart = 5;         // times n, 0.1 .. 1000
+    double spikes_apart = 5;         // D falls to 0 within this many times n, 0.1 .. 1000
     double first_deviation_ms = 10;  // V before the first sample, 0 .. 60000
     double most_delay_ms = 1000;     // of D, 0 .. 60000
     int most_held = 1000;            // acknowledgements of a flow, 1 .. 100000

@@ -50,7 +50,8 @@ std::optional<int> window_shift(bytes options) {
     return shift;
 }
 
-// The bytes that say what the options are, not what they hold: all but the timestamps themselves.
+// Whether two option fields have the same kinds and lengths: all bytes but the timestamps
+// themselves are compared.
 bool same_layout(bytes a, bytes b) {
     for (std::size_t i = 0; i < a.size(); ++i) {
         if (a[i] != b[i]) return false;
@@ -233,10 +234,10 @@ verdict tcpl_recovery::recover(std::span<std::uint8_t> packet, const segment_vie
     write16(tcp, 14, f->peer_window);
     write16(tcp, 18, 0);
     std::ranges::copy(options, tcp.begin() + least_header);
-    // Whether more than the checksum and what changes anyway differs.
-    const auto constant = [&](std::size_t i) { return before[i] == tcp[i]; };
-    if (!constant(0) || !constant(1) || !constant(2) || !constant(3) || !constant(12) ||
-        !constant(13) || !constant(18) || !constant(19))
+    // Counts segments in which a field that is constant for the connection had bit errors.
+    const auto is_unchanged = [&](std::size_t i) { return before[i] == tcp[i]; };
+    if (!is_unchanged(0) || !is_unchanged(1) || !is_unchanged(2) || !is_unchanged(3) ||
+        !is_unchanged(12) || !is_unchanged(13) || !is_unchanged(18) || !is_unchanged(19))
         ++restored_;
     write16(tcp, 16, 0);
     const auto sum = static_cast<std::uint16_t>(~segment_sum(packet, s.ip_bytes));

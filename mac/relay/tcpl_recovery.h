@@ -18,8 +18,9 @@
 //   header    constant: ports, header length, reserved bits, URG = RST = SYN = FIN = 0, ACK = 1.
 //             Harmless: acknowledgement number, window and options become those of the last
 //             intact segment, urgent pointer 0, PSH stays as it came
-//   sequence  what was acknowledged last; or ahead of it, inside the window: what follows the last
-//             segment taken, or a whole number of segments (largest payload seen). Never altered
+//   sequence  the last acknowledged one; or later, inside the window, either the one after the last
+//             accepted segment or a whole number of segments further (of the largest payload seen).
+//             It is never altered
 //
 // Options: a template of the last intact segment, where that holds nothing but padding and
 // timestamps; a flow with others is not touched. The timestamp is that of the last intact segment:
@@ -81,7 +82,7 @@ private:
     struct flow {
         // True if the host's segments carry acknowledgements.
         bool acknowledges = false;
-        std::uint32_t expected = 0;  // acknowledged last
+        std::uint32_t expected = 0;  // the host's last acknowledgement number
         std::uint32_t window = 0;    // bytes
         int shift = 0;               // of the window field, as the host's SYN asked for
         bool host_scales = false, peer_scales = false;
@@ -108,7 +109,7 @@ private:
 
     recovery_config config_;
     std::map<flow_key, flow> flows_;
-    std::uint64_t clock_ = 0;
+    std::uint64_t clock_ = 0;  // counts uses of flows; flow::used is its value at the last one
     std::array<std::uint64_t, verdict_names.size()> counts_{};
     std::uint64_t restored_ = 0;
 };

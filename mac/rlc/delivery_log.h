@@ -48,15 +48,17 @@ public:
     }
     // The interface did not take the packet that add() was last called for.
     void refuse_last(int error) { refuse(count_, error); }
-    // ... that the nth report of all is about (count() right after its add()), if it is still here.
+    // The interface did not take the packet of the nth report (count() right after its add()).
+    // Without effect if that report has been taken already.
     void refuse(std::uint64_t nth, int error) {
         if (nth <= taken_ || nth - taken_ > reports_.size()) return;
-        packet_report& w = reports_[static_cast<std::size_t>(nth - taken_ - 1)];
-        w.end = packet_end::refused;
-        w.error = error;
+        packet_report& report = reports_[static_cast<std::size_t>(nth - taken_ - 1)];
+        report.end = packet_end::refused;
+        report.error = error;
     }
 
-    // Words since the last clear(), oldest first, and all reports so far, kept or not.
+    // The reports since the last clear(), oldest first; count() is the number of all reports so
+    // far, kept or not.
     std::span<const packet_report> reports() const { return reports_; }
     std::uint64_t count() const { return count_; }
     void clear() {

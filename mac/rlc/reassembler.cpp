@@ -68,26 +68,28 @@ header_reading read_header(const receive_window& frames, stream_position at) {
     using result = receive_window::read_result;
     std::array<std::uint8_t, max_ip_header_bytes> header{};
     bool damaged = false;
-    const auto unread = [](result r) {
+    const auto not_readable = [](result r) {
         return header_reading{r == result::lost ? header_state::lost : header_state::blocked};
     };
-    const auto without = [&damaged](header_state s) { return header_reading{s, 0, 0, damaged}; };
+    const auto header_of_state = [&damaged](header_state s) {
+        return header_reading{s, 0, 0, damaged};
+    };
     if (const auto r = frames.read(at, 1, header.data(), &damaged); r != result::ok)
-        return unread(r);
+        return not_readable(r);
     if (header[0] == 0) {
-        return without(damaged && !rest_is_zero(frames, at) ? header_state::none
-                                                            : header_state::padding);
+        return header_of_state(damaged && !rest_is_zero(frames, at) ? header_state::none
+                                                                    : header_state::padding);
     }
     if (const auto r = frames.read(at, 2, header.data(), &damaged); r != result::ok)
-        return unread(r);
+        return not_readable(r);
     const std::size_t bytes = ip_header_bytes(header[0]);
-    if (bytes == 0) return without(header_state::none);
+    if (bytes == 0) return header_of_state(header_state::none);
     if (const auto r = frames.read(at, static_cast<int>(2 * bytes), header.data(), &damaged);
         r != result::ok)
-        return unread(r);
+        return not_readable(r);
     const auto h = read_ip_header(std::span<const std::uint8_t>(header).first(bytes));
     // An IPv6 header has no checksum, so one with bit errors cannot be trusted.
-    if (!h || (damaged && h->version == 6)) return without(header_state::none);
+    if (!h || (damaged && h->version == 6)) return header_of_state(header_state::none);
     return {header_state::packet, h->total_bytes, bytes, damaged};
 }
 
@@ -123,30 +125,30 @@ void reassembler::lose(stream_position start, std::size_t bytes) {
     ++(cutting_off_ ? counts_.cut_off_packets : counts_.lost_packets);
     (cutting_off_ ? counts_.cut_off_bytes : counts_.lost_bytes) += bytes;
     if (log_ == nullptr) return;
-    packet_report w;
-    w.sn = w.last_frame = static_cast<wire_sn>(start.sn);
-    w.nibble = static_cast<std::uint8_t>(start.nibble);
-    w.end = packet_end::lost;
-    w.bytes = static_cast<std::uint32_t>(bytes);
-    w.complete = frames_.now();
-    log_->add(w);
+    packet_report entry;
+    entry.sn = entry.last_frame = static_cast<wire_sn>(start.sn);
+    entry.nibble = static_cast<std::uint8_t>(start.nibble);
+    entry.end = packet_end::lost;
+    entry.bytes = static_cast<std::uint32_t>(bytes);
+    entry.complete = frames_.now();
+    log_->add(entry);
 }
 
 void reassembler::report(const packet& p, packet_end end) const {
     if (log_ == nullptr) return;
-    packet_report w;
-    w.sn = w.last_frame = static_cast<wire_sn>(p.start.sn);
-    w.nibble = static_cast<std::uint8_t>(p.start.nibble);
-    w.end = end;
-    w.bytes = static_cast<std::uint32_t>(p.bytes);
-    w.complete = frames_.resolved(p.start.sn);
+    packet_report entry;
+    entry.sn = entry.last_frame = static_cast<wire_sn>(p.start.sn);
+    entry.nibble = static_cast<std::uint8_t>(p.start.nibble);
+    entry.end = end;
+    entry.bytes = static_cast<std::uint32_t>(p.bytes);
+    entry.complete = frames_.resolved(p.start.sn);
     const frame_sn last = p.end.nibble == 0 ? p.end.sn - 1 : p.end.sn;
     for (frame_sn sn = p.start.sn + 1; sn <= last; ++sn) {
-        if (frames_.resolved(sn) <= w.complete) continue;
-        w.complete = frames_.resolved(sn);
-        w.last_frame = static_cast<wire_sn>(sn);
+        if (frames_.resolved(sn) <= entry.complete) continue;
+        entry.complete = frames_.resolved(sn);
+        entry.last_frame = static_cast<wire_sn>(sn);
     }
-    log_->add(w);
+    log_->add(entry);
 }
 
 // A packet begins at `at` and its header runs into a lost frame: count it, with its length when
@@ -154,9 +156,9 @@ void reassembler::report(const packet& p, packet_end end) const {
 void reassembler::lose_packet_at(stream_position at) {
     std::array<std::uint8_t, 8> start{};
     bool damaged = false;
-    const auto there = frames_.read(at, 12, start.data(), &damaged);
+    const auto result = frames_.read(at, 12, start.data(), &damaged);
     if (!frames_.readable(at.sn) || damaged) return;
-    if (there != receive_window::read_result::ok) return lose(at, 0);
+    if (result != receive_window::read_result::ok) return lose(at, 0);
     const std::size_t at_2 = static_cast<std::size_t>(start[2]) << 8 | start[3];
     const std::size_t at_4 = static_cast<std::size_t>(start[4]) << 8 | start[5];
     lose(at, start[0] >> 4 == 4 ? at_2 : 40 + at_4);
@@ -201,8 +203,8 @@ reassembler::verdict reassembler::leads_to_boundary(stream_position at,
     frame_sn damaged = end.nibble == 0 ? end.sn - 1 : end.sn;
     while (frames_.state(damaged) != frame_state::damaged) --damaged;
     next = {damaged + 1, 0};
-    std::uint64_t ignored = 0;
-    if (!find_boundary(next, ignored)) return verdict::open;
+    std::uint64_t passed_over = 0;
+    if (!find_boundary(next, passed_over)) return verdict::open;
     while (at < next) {
         if (at.sn > damaged || contradicted(at)) return verdict::no;
         const header_reading h = read_header(frames_, at);
@@ -261,11 +263,11 @@ frame_sn reassembler::follow(chain_iterator c) {
         }
         if (c->at.sn >= frames_.end()) return c->at.sn;
         const header_reading h = read_header(frames_, c->at);
-        const stream_position behind{c->at.sn, c->at.nibble + 1};
+        const stream_position after{c->at.sn, c->at.nibble + 1};
         switch (h.state) {
             case header_state::packet:
                 if (contradicted(c->at)) {
-                    lose_boundary(*c, behind);
+                    lose_boundary(*c, after);
                     break;
                 }
                 if (h.damaged && c->at >= c->led_to) {
@@ -286,7 +288,7 @@ frame_sn reassembler::follow(chain_iterator c) {
                 c->at = {c->at.sn + 1, 0};
                 break;
             case header_state::none:
-                lose_boundary(*c, behind);
+                lose_boundary(*c, after);
                 break;
             case header_state::lost:
                 lose_packet_at(c->at);
@@ -298,8 +300,8 @@ frame_sn reassembler::follow(chain_iterator c) {
     }
 }
 
-void reassembler::begin_ahead(frame_sn behind) {
-    for (frame_sn sn = behind + 1; sn < frames_.end(); ++sn) {
+void reassembler::begin_ahead(frame_sn after) {
+    for (frame_sn sn = after + 1; sn < frames_.end(); ++sn) {
         if (frames_.boundary(sn) >= no_boundary) continue;
         chain& ahead = chains_.emplace_back();
         ahead.at = ahead.origin = {sn, frames_.boundary(sn)};

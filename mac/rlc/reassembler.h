@@ -3,24 +3,23 @@
 // give the place of the next header, so a chain of packets can be followed through frames whose
 // content is still missing, as long as no header lies in one.
 //
-// Behind a header that is lost the chain goes on at the next packet boundary that the base station
-// has sent (types/grant.h): what lies between is dropped, and nothing that the frames hold is ever
-// taken for a boundary. The boundary of a frame behind a lost one is sent before the window edge
-// passes it (rlc/transmit_window.h). So the chain waits at a frame whose boundary it does not know,
-// and passes over one below the edge: that one will not be sent.
+// After a lost header the chain continues at the next packet boundary that the base station has
+// sent (types/grant.h): the nibbles between are dropped, and boundaries are never guessed from the
+// content of frames. The boundary of a frame after a lost one is sent before the window edge passes
+// it (rlc/transmit_window.h). So the chain waits at a frame whose boundary it does not know, and
+// passes over one below the edge: that one will not be sent.
 //
-//   the first chain goes on from packet to packet
+//   the first chain advances from packet to packet
 //   further chains ("ahead", only when order is not wanted) begin at boundaries beyond a header
-//   that is still missing; when the chain in front reaches the beginning of the next one the two
-//   become one
+//   that is still missing; when a chain reaches the beginning of the next one, the two become one
 //
-// Boundaries go before headers: a packet that reaches over a boundary, or that begins in a frame
-// before its boundary or without one, is none (a CRC-24 accident), and the chain goes on at the
-// next boundary.
+// Boundaries have priority over headers: if a packet would extend over a boundary, or begin in a
+// frame before its boundary or in one without a boundary, its header is wrong (it passed the CRC-24
+// by chance), and the chain continues at the next boundary.
 //
-// A header in a damaged frame is accepted only when it leads, over headers in damaged frames up to
-// that one, to exactly the first boundary behind it: two errors in one column of an IPv4 header
-// pass its checksum, and a wrong length would make packets of the data.
+// A header in a damaged frame is accepted only if its length, and those of further headers in
+// damaged frames, lead exactly to the first boundary after it: two errors in one column of an IPv4
+// header pass its checksum, and a wrong length would turn payload into packets.
 //
 // Packets leave in order from the front of the first chain, or, as completed, from anywhere. A
 // packet that touches a lost frame is dropped and counted, or delivered damaged when its frames
@@ -52,8 +51,9 @@ struct reassembly_counts {
     std::uint64_t damaged_packets = 0, damaged_bytes = 0;  // part of delivered
     std::uint64_t lost_packets = 0, lost_bytes = 0;        // known packets that lost a frame
     std::uint64_t cut_off_packets = 0, cut_off_bytes = 0;  // known packets, incomplete at a restart
-    std::uint64_t boundaries_lost = 0;   // by the first chain: where the next packet begins
-    std::uint64_t unplaced_nibbles = 0;  // received, and passed over for want of a boundary
+    // Times that the first chain lost where the next packet begins.
+    std::uint64_t boundaries_lost = 0;
+    std::uint64_t unplaced_nibbles = 0;  // received, but skipped because no boundary was known
 };
 
 class reassembler {
@@ -61,8 +61,8 @@ public:
     using deliver_fn = std::function<void(std::span<const std::uint8_t> packet, bool damaged)>;
 
     reassembler(const reassembler_config& config, deliver_fn deliver);
-    // Every packet's end is written to it from now on; nullptr: no more. A word is there before the
-    // packet is handed out.
+    // From now on a report about the end of every packet is written to `log`, before the packet is
+    // handed out; nullptr: no reports.
     void report_to(delivery_log* log) { log_ = log; }
 
     receive_window& frames() { return frames_; }
@@ -87,10 +87,12 @@ private:
         bool done = false;  // delivered or dropped
     };
     struct chain {
-        stream_position origin;     // where it began
-        stream_position at;         // where the next header is
-        bool lost = false;          // it is not: at the first boundary at or behind it
-        stream_position led_to;     // headers before it are accepted though they are damaged
+        stream_position origin;  // where it began
+        stream_position at;      // where the next header is
+        // `at` is unknown: the next header is at the first boundary from there on.
+        bool lost = false;
+        // Headers before this boundary are accepted although they are damaged.
+        stream_position led_to;
         std::size_t measuring = 0;  // nibbles of the packet at `at` that lie beyond `reached`
         std::size_t bytes = 0;      // of that packet
         stream_position reached;
@@ -102,13 +104,14 @@ private:
 
     // Follows the chain as far as it goes; returns the frame it waits for.
     frame_sn follow(chain_iterator c);
-    // The chain goes on at the first boundary at or behind `at`.
+    // Loses track of the packets: the chain continues at the first boundary from `at` on.
     void lose_boundary(chain& c, stream_position at);
-    // Moves on to it. False: it is not known yet; `at` is then where to look on.
+    // Moves `at` to the first boundary from there on. False: it is not known yet; `at` is then
+    // where the search goes on.
     bool find_boundary(stream_position& at, std::uint64_t& passed_over) const;
     // Whether a boundary says that no packet begins at `at`.
     bool contradicted(stream_position at) const;
-    // Whether the packets from `at` on, whose header is damaged, lead to the first boundary behind
+    // Whether the packets from `at` on, whose header is damaged, lead to the first boundary after
     // that damage, `next`.
     verdict leads_to_boundary(stream_position at, stream_position& next) const;
     // Ends the packet at c.at with c.reached.

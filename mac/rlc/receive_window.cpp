@@ -7,6 +7,13 @@
 #include "wire/nibbles.h"
 
 namespace wip {
+namespace {
+
+// A frame of 8 bits per symbol is the longest.
+constexpr int longest_frame_nibbles =
+    frame_payload_nibbles(link_profile::wipemu, max_bits_per_symbol);
+
+}  // namespace
 
 receive_window::receive_window(link_profile profile, bool keep_damaged)
     : profile_(profile), keep_damaged_(keep_damaged) {}
@@ -99,8 +106,8 @@ receive_window::put_result receive_window::put(const received_unit& unit, bool g
     if (f.state != frame_state::pending) return good ? put_result::duplicate : put_result::bad;
     int from = 0, count = 0;
     if (!learn_length(f, unit, from, count)) return put_result::invalid;
-    const bool bits = payload.size() >= (static_cast<std::size_t>(count) + 1) / 2;
-    if (good && bits) {
+    const bool has_payload = payload.size() >= (static_cast<std::size_t>(count) + 1) / 2;
+    if (good && has_payload) {
         if (covers(f.good, from, count)) return put_result::duplicate;
         copy_nibbles(f.payload.data(), static_cast<std::size_t>(from), payload.data(), 0,
                      static_cast<std::size_t>(count));
@@ -113,7 +120,7 @@ receive_window::put_result receive_window::put(const received_unit& unit, bool g
         if (f.nibbles != 0 && covers(f.good, 0, f.nibbles)) resolve(f, frame_state::complete);
         return put_result::fresh;
     }
-    if (keep_damaged_ && bits) {
+    if (keep_damaged_ && has_payload) {
         if (!touches(f.good, from, count)) {
             copy_nibbles(f.payload.data(), static_cast<std::size_t>(from), payload.data(), 0,
                          static_cast<std::size_t>(count));
@@ -142,7 +149,8 @@ bool receive_window::has(const received_unit& unit) const {
         if (k == 0) return false;
         count = frame_payload_nibbles(profile_, k) - unit.offset;
     }
-    return count > 0 && unit.offset + count <= 216 && covers(f.good, unit.offset, count);
+    return count > 0 && unit.offset + count <= longest_frame_nibbles &&
+           covers(f.good, unit.offset, count);
 }
 
 receive_window::read_result receive_window::read(stream_position at, int n, std::uint8_t* out,
@@ -153,10 +161,10 @@ receive_window::read_result receive_window::read(stream_position at, int n, std:
         if (f.state == frame_state::pending) return read_result::blocked;
         if (f.state == frame_state::lost) return read_result::lost;
         if (damaged != nullptr && f.state == frame_state::damaged) *damaged = true;
-        const int part = std::max(0, std::min(n - done, f.nibbles - at.nibble));
+        const int nibbles_here = std::max(0, std::min(n - done, f.nibbles - at.nibble));
         copy_nibbles(out, static_cast<std::size_t>(done), f.payload.data(),
-                     static_cast<std::size_t>(at.nibble), static_cast<std::size_t>(part));
-        done += part;
+                     static_cast<std::size_t>(at.nibble), static_cast<std::size_t>(nibbles_here));
+        done += nibbles_here;
         at = {at.sn + 1, 0};
     }
     return read_result::ok;

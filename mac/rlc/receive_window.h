@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The receiver's frames by unwrapped SN: what has come of each, whole or in fragments, and whether
-// anything more can come. Frames from end() on have not been granted yet, as far as is known.
+// The receiver's frames by unwrapped SN: how much of each has been received, whole or in fragments,
+// and whether more can come. Frames from end() on have not been granted yet, as far as is known.
 //
 //   pending   not all nibbles received, the sender still holds the frame
 //   complete  all nibbles received
@@ -9,10 +9,10 @@
 //   lost      below the window edge, not complete
 //
 // The length of a frame is known from any transmission of the whole frame (good or bad) or from its
-// last fragment (rlc/unit.h); a lost frame whose length is known still says where its successor's
-// nibbles belong.
+// last fragment (rlc/unit.h); if the length of a lost frame is known, so is the position of its
+// successor's nibbles.
 //
-// A frame's boundary is what the grants say (types/grant.h), or not known (yet).
+// A frame's boundary is known from the grants (types/grant.h), or not known (yet).
 #pragma once
 
 #include <array>
@@ -95,9 +95,9 @@ public:
 private:
     using nibble_set = std::array<std::uint64_t, 4>;
     struct frame {
-        std::array<std::uint8_t, 108> payload{};
-        nibble_set good{};     // nibbles received
-        nibble_set present{};  // nibbles with any bits
+        std::array<std::uint8_t, 108> payload{};  // the longest: 216 nibbles
+        nibble_set good{};                        // nibbles received
+        nibble_set present{};                     // nibbles with any bits
         std::uint8_t nibbles = 0;
         std::uint8_t boundary = unknown_boundary;
         frame_state state = frame_state::pending;

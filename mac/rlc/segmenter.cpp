@@ -10,6 +10,11 @@
 #include "wire/nibbles.h"
 
 namespace wip {
+namespace {
+
+constexpr std::size_t most_spare = 64;  // buffers kept for later packets
+
+}  // namespace
 
 void segmenter::push(std::span<const std::uint8_t> packet) {
     if (packet.empty() || packet.size() > max_packet_bytes)
@@ -40,7 +45,7 @@ segmenter::cut segmenter::take(int nibbles, std::span<std::uint8_t> out) {
         c.end_sdu = first_ + 1;
         if (n < left) break;
         bytes_ -= queue_.front().size();
-        if (spare_.size() < 64) spare_.push_back(std::move(queue_.front()));
+        if (spare_.size() < most_spare) spare_.push_back(std::move(queue_.front()));
         queue_.pop_front();
         position_ = 0;
         ++first_;

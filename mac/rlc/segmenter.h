@@ -23,8 +23,8 @@ class segmenter {
 public:
     explicit segmenter(bool packing) : packing_(packing) {}
 
-    // Throws std::invalid_argument for a packet that IP does not know. A packet leaves with its
-    // last nibble.
+    // Throws std::invalid_argument for a packet that is empty or longer than IP allows. A packet
+    // leaves with its last nibble.
     void push(std::span<const std::uint8_t> packet);
 
     bool empty() const { return queue_.empty(); }

@@ -35,17 +35,17 @@ arq_unit transmit_window::open_frame(int bits_per_symbol, segmenter& from) {
     f.first_sdu = cut.first_sdu;
     f.end_sdu = cut.end_sdu;
     if (f.sdu_nibbles < f.nibbles) f.boundary = f.sdu_nibbles;
-    std::size_t place = 0;
+    std::size_t nibble = 0;
     for (sdu_number n = cut.first_sdu; n < cut.end_sdu; ++n) {
         sdu& s = sdus_[n];
         ++s.frames;
         if (s.nibbles_cut == 0) {
-            s.start = {u.sn, static_cast<int>(place)};
-            f.boundary = std::min(f.boundary, static_cast<std::uint8_t>(place));
+            s.start = {u.sn, static_cast<int>(nibble)};
+            f.boundary = std::min(f.boundary, static_cast<std::uint8_t>(nibble));
         }
-        const std::size_t part = std::min(2 * s.bytes - s.nibbles_cut, f.sdu_nibbles - place);
+        const std::size_t part = std::min(2 * s.bytes - s.nibbles_cut, f.sdu_nibbles - nibble);
         s.nibbles_cut += part;
-        place += part;
+        nibble += part;
     }
     for (; cut_ < cut.end_cut; ++cut_) sdus_[cut_].cut = true;
     if (next_boundary_needed_) need_boundary(u.sn);
@@ -91,7 +91,7 @@ void transmit_window::close(frame_sn sn, bool dropped) {
     f.dropped = dropped;
     if (dropped) {
         pending_boundaries_.erase(sn);
-        need_boundaries_behind(sn);
+        need_boundaries_after(sn);
     }
     for (sdu_number n = f.first_sdu; n < f.end_sdu; ++n) {
         sdu& s = sdus_[n];
@@ -118,7 +118,7 @@ void transmit_window::finish_sdu(sdu_number n) {
 }
 
 // A frame's boundary is the nibble at which the first packet that begins in it begins. After a
-// dropped frame the receiver goes on there, so it has to be told.
+// dropped frame the receiver goes on there, so it has to know it.
 void transmit_window::need_boundary(frame_sn sn) {
     tx_frame& f = frames_[sn];
     if (f.boundary_needed) return;
@@ -126,22 +126,22 @@ void transmit_window::need_boundary(frame_sn sn) {
     if (f.boundary_report == tx_frame::report::no && !f.dropped) pending_boundaries_.insert(sn);
 }
 
-void transmit_window::need_boundaries_behind(frame_sn sn) {
-    // If this frame's boundary is needed and no packet begins in it, those behind it are needed
-    // already.
-    const auto covered = [this](const tx_frame& f) {
+void transmit_window::need_boundaries_after(frame_sn sn) {
+    // If a frame's boundary is needed and no packet begins in it, those of the frames after it are
+    // needed already.
+    const auto passes_need_on = [this](const tx_frame& f) {
         return f.boundary_needed && f.boundary == no_boundary;
     };
-    if (covered(frames_[sn])) return;
+    if (passes_need_on(frames_[sn])) return;
     for (++sn; sn < frames_.end(); ++sn) {
-        if (covered(frames_[sn])) return;
+        if (passes_need_on(frames_[sn])) return;
         need_boundary(sn);
         if (frames_[sn].boundary != no_boundary) return;
     }
     next_boundary_needed_ = true;
 }
 
-void transmit_window::answer_boundary(frame_sn sn, bool received) {
+void transmit_window::resolve_boundary(frame_sn sn, bool received) {
     if (!frames_.holds(sn)) return;
     tx_frame& f = frames_[sn];
     f.boundary_report = received ? tx_frame::report::yes : tx_frame::report::no;
@@ -174,9 +174,9 @@ std::size_t transmit_window::take_boundaries(std::span<boundary_run> out, int bi
     return runs;
 }
 
-void transmit_window::answer_boundaries(const boundary_run& run, bool received) {
+void transmit_window::resolve_boundaries(const boundary_run& run, bool received) {
     const frame_sn first = unwrap(run.first);
-    for (frame_sn sn = first; sn < first + run.frames; ++sn) answer_boundary(sn, received);
+    for (frame_sn sn = first; sn < first + run.frames; ++sn) resolve_boundary(sn, received);
 }
 
 void transmit_window::advance_edge() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The sender's ARQ: the frames that are not yet acknowledged, the units waiting for retransmission,
-// and what became of the SDUs they carry. Selective repeat, one answer for every transmission:
+// and what became of the SDUs they carry. Selective repeat, with one ACK or NACK for every
+// transmission:
 //
 //   sent --ack--> part of the frame is done; all parts done: the frame is done
 //        --nack-> waiting, oldest frame first --> sent again (rlc/unit.h: whole, or cut)
@@ -9,11 +10,11 @@
 // An SDU is `sent` when every frame that carries a part of it is done, `dropped` as soon as one of
 // them is dropped (its other frames go on: the receiver may be told to deliver it damaged).
 //
-// Packet boundaries (types/grant.h). Behind a frame dropped the terminal does not know where the
-// next packet begins (rlc/reassembler.h), so it *needs* the boundaries of the frames behind it, up
-// to the first frame that has one. A grant says those of its new frames, as far as there is room. A
-// frame whose grant was not received, or did not say it, and whose boundary is needed, waits for a
-// later grant to say it, until one is received.
+// Packet boundaries (types/grant.h). After a dropped frame the terminal does not know where the
+// next packet begins (rlc/reassembler.h), so it *needs* the boundaries of the frames after it, up
+// to the first frame that has one. A grant carries the boundaries of its new frames, as far as
+// there is room. If a boundary is needed, and the grant of its frame was not received or did not
+// carry it, then later grants carry it until one of them is received.
 //
 // The window edge is the oldest frame that is neither done nor dropped, or that is done but whose
 // boundary is needed and not received. So below the edge nothing comes any more, neither bits nor
@@ -84,7 +85,8 @@ public:
         int sdu_bits = 0;  // SDU bits that this acknowledgement covered
     };
     answer acknowledge(const arq_unit& unit);
-    // A unit whose retransmissions are used up takes the frame with it.
+    // The unit waits for its retransmission, or, when its retransmissions are used up, the frame is
+    // dropped.
     answer fail(const arq_unit& unit, int max_retransmissions);
 
     // Units that wait, oldest first. The caller takes the first n off and puts back what it could
@@ -94,16 +96,17 @@ public:
     void take_waiting(const arq_unit& unit);
     void put_waiting(const arq_unit& unit);
 
-    // The grant with the frame's first transmission was received and had room for its boundary, or
-    // not.
-    void answer_boundary(frame_sn sn, bool received);
-    // The boundaries that wait to be said, oldest first: as many runs as fit into `bits` of a
-    // grant. They are on their way until they are answered for. The terminal needs a boundary for
-    // another reason: the next one.
+    // A grant that carried the frame's boundary was received; or (`received` false) it was not, or
+    // the grant of the frame's first transmission had no room for it.
+    void resolve_boundary(frame_sn sn, bool received);
+    // The terminal needs the boundary of the next new frame although none was dropped: it may be
+    // another one, or have restarted.
     void need_next_boundary() { next_boundary_needed_ = true; }
     bool boundaries_waiting() const { return !pending_boundaries_.empty(); }
+    // Takes the boundaries that wait for a grant, oldest first, as many runs as fit into `bits` of
+    // it, and returns the number of runs. They are on their way until they are resolved.
     std::size_t take_boundaries(std::span<boundary_run> out, int bits);
-    void answer_boundaries(const boundary_run& run, bool received);
+    void resolve_boundaries(const boundary_run& run, bool received);
 
     // The nibbles that a bin at `unit.bits_per_symbol` carries, padding included.
     void write_payload(const arq_unit& unit, std::span<std::uint8_t> out) const;
@@ -135,7 +138,7 @@ private:
     using key = std::pair<frame_sn, int>;
     frame_sn unwrap(wire_sn sn) const { return next_sn() - static_cast<wire_sn>(next_sn() - sn); }
     void close(frame_sn sn, bool dropped);
-    void need_boundaries_behind(frame_sn sn);
+    void need_boundaries_after(frame_sn sn);
     void need_boundary(frame_sn sn);
     void finish_sdu(sdu_number n);
     void release(const sdu& s);
@@ -149,7 +152,7 @@ private:
     std::pmr::map<key, arq_unit> waiting_{&pool_};
     std::pmr::set<frame_sn> pending_boundaries_{
         &pool_};                         // needed, and in no grant that is on its way
-    bool next_boundary_needed_ = false;  // of the next new frame
+    bool next_boundary_needed_ = false;  // the terminal needs that of the next new frame
     sdu_totals totals_;
 };
 

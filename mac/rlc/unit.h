@@ -2,10 +2,10 @@
 // The ARQ unit: what one bin carries of one link frame, and the rules by which a unit is cut.
 //
 // A frame first sent at K bits/symbol holds P(K) = 27 K - c nibbles (c = 6 in the profile `radio`
-// for the CRC, 0 in `wipemu`). A bin of lower rating k takes the fragment that starts at nibble o:
-// nibbles o .. o + P(k) - 1, or to the end of the frame if that comes first (rest: zero nibbles).
-// So content and length of a fragment follow from (SN, o, k) alone, and copies of it can be
-// combined.
+// for the CRC, 0 in `wipemu`). A bin with a lower modulation k takes the fragment that starts at
+// nibble o: nibbles o .. o + P(k) - 1, or to the end of the frame if that comes first (rest: zero
+// nibbles). So content and length of a fragment follow from (SN, o, k) alone, and copies of it can
+// be combined.
 //
 // The last fragment of a frame does not say how long the frame is, and a terminal that missed the
 // grant of the first transmission does not know K. Rule: a fragment that reaches the end of the
@@ -13,9 +13,10 @@
 // 27 nibbles apart and so are the lengths of frames, hence exactly one K fits: K = floor(o / 27) +
 // k. It costs nothing (the rest of the bin would be padding) and makes the fragment more robust.
 //
-// `length` is the part of the frame that this unit answers for. When a fragment from the middle of
-// a frame is cut again, the last piece is shorter than P(k): it then carries the following nibbles
-// of the frame as well (they are sent again), but answers only for its own.
+// `length` is the part of the frame that is acknowledged with this unit. When a fragment from the
+// middle of a frame is cut again, the last piece is shorter than P(k): it then carries the
+// following nibbles of the frame as well (they are sent again), but only its own are acknowledged
+// with it.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,7 @@ namespace wip {
 struct arq_unit {
     frame_sn sn = 0;
     std::uint8_t offset = 0;           // nibbles into the frame payload
-    std::uint8_t length = 0;           // nibbles that the unit answers for
+    std::uint8_t length = 0;           // nibbles that are acknowledged with the unit
     std::uint8_t bits_per_symbol = 0;  // 0: not sent as this unit yet, may be cut at will
     std::uint8_t retransmissions = 0;  // so far
     bool operator==(const arq_unit&) const = default;

@@ -33,6 +33,7 @@ struct am_config {
     bool in_sequence = true;  // delivery
     bool special_he = false;  // HE = 2 where a PDU ends with an SDU
 
+    // Triggers of a poll.
     bool poll_last = true;  // last PDU of the buffer or the window
     bool poll_last_retransmitted = true;
     int poll_pdus = 0;  // every nth PDU
@@ -42,7 +43,8 @@ struct am_config {
     std::int64_t poll_timer_ns = 300'000'000;
     std::int64_t poll_prohibit_ns = 0;
 
-    bool status_missing = true;  // on each PDU while one is missing before it
+    // Triggers of a status.
+    bool status_missing = true;  // each new PDU while one before it is missing
     std::int64_t status_period_ns = 0;
     std::int64_t status_prohibit_ns = 100'000'000;
     missing_format format = missing_format::list;
@@ -59,8 +61,8 @@ struct am_config {
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
 
-// Where an SDU ends: after how many resets, in which PDU, and as which of the ends in it (0, 1,
-// ..).
+// The position of an SDU's end: the number of resets before it (`epoch`), its PDU (`sn`), and its
+// number (`end`: 0, 1, ..) among the SDU ends in that PDU.
 struct sdu_position {
     std::uint32_t epoch = 0;
     std::int64_t sn = 0;

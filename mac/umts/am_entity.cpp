@@ -57,14 +57,14 @@ void am_entity::on_pdu(std::span<const std::uint8_t> pdu, std::int64_t now_ns) {
         on_control(pdu);
         return;
     }
-    if (resetting_) return;
+    if (awaiting_reset_ack_) return;
     const auto piggybacked = receiver_.on_pdu(pdu, now_ns);
     if (!piggybacked.empty()) take_status(piggybacked);
 }
 
 void am_entity::on_control(std::span<const std::uint8_t> pdu) {
     if (control_type_of(pdu) == control_type::status) {
-        if (!resetting_) take_status(pdu);
+        if (!awaiting_reset_ack_) take_status(pdu);
     } else if (const auto r = read_reset(pdu)) {
         on_reset(*r);
     } else {
@@ -74,13 +74,14 @@ void am_entity::on_control(std::span<const std::uint8_t> pdu) {
 
 void am_entity::on_reset(const reset_content& r) {
     if (r.type == control_type::reset) {
-        answer_ = true;
-        if (taken_rsn_ == static_cast<int>(r.rsn)) return;  // answered before
-        taken_rsn_ = static_cast<int>(r.rsn);
+        reset_ack_due_ = true;
+        // A repetition: it is acknowledged again, and nothing is reset.
+        if (peer_rsn_ == static_cast<int>(r.rsn)) return;
+        peer_rsn_ = static_cast<int>(r.rsn);
         ++counts_.resets_taken;
         begin_again();
-    } else if (resetting_ && r.rsn == reset_rsn_) {
-        resetting_ = false;
+    } else if (awaiting_reset_ack_ && r.rsn == reset_rsn_) {
+        awaiting_reset_ack_ = false;
         reset_rsn_ = !reset_rsn_;
         reset_timer_ns_ = -1;
         begin_again();
@@ -99,16 +100,16 @@ void am_entity::take_status(std::span<const std::uint8_t> pdu) {
         return;
     }
     if (content_.move) receiver_.on_move(*content_.move);
-    const bool right = transmitter_.on_status(content_);
-    if (!resetting_ && (!right || transmitter_.reset_due())) {
-        resetting_ = reset_to_send_ = true;
+    const bool is_valid = transmitter_.on_status(content_);
+    if (!awaiting_reset_ack_ && (!is_valid || transmitter_.reset_due())) {
+        awaiting_reset_ack_ = reset_to_send_ = true;
         resets_sent_ = 0;
     }
 }
 
 void am_entity::advance(std::int64_t now_ns) {
     if (failed_) return;
-    if (resetting_) {
+    if (awaiting_reset_ack_) {
         if (reset_timer_ns_ < 0 || now_ns < reset_timer_ns_) return;
         reset_timer_ns_ = -1;
         if (resets_sent_ >= config_.max_reset)
@@ -120,7 +121,7 @@ void am_entity::advance(std::int64_t now_ns) {
     transmitter_.advance(now_ns);
     receiver_.advance(now_ns);
     if (transmitter_.reset_due()) {
-        resetting_ = reset_to_send_ = true;
+        awaiting_reset_ack_ = reset_to_send_ = true;
         resets_sent_ = 0;
     }
 }
@@ -131,14 +132,14 @@ bool am_entity::status_wanted(std::int64_t now_ns) const {
 
 bool am_entity::has_pdu(std::int64_t now_ns) const {
     if (failed_) return false;
-    if (resetting_) return reset_to_send_ || answer_;
-    return answer_ || status_wanted(now_ns) || transmitter_.has_pdu();
+    if (awaiting_reset_ack_) return reset_to_send_ || reset_ack_due_;
+    return reset_ack_due_ || status_wanted(now_ns) || transmitter_.has_pdu();
 }
 
 std::int64_t am_entity::next_wakeup(std::int64_t now_ns) const {
     if (failed_) return never;
     if (has_pdu(now_ns)) return now_ns;
-    if (resetting_) return reset_timer_ns_ < 0 ? never : reset_timer_ns_;
+    if (awaiting_reset_ack_) return reset_timer_ns_ < 0 ? never : reset_timer_ns_;
     return std::max(now_ns, std::min(transmitter_.next_wakeup(), receiver_.next_wakeup()));
 }
 
@@ -162,12 +163,12 @@ bool am_entity::next_pdu(std::span<std::uint8_t> pdu, std::int64_t now_ns) {
         write_reset({control_type::reset, reset_rsn_, no_cipher}, pdu);
         return true;
     }
-    if (answer_) {
-        answer_ = false;
-        write_reset({control_type::reset_ack, taken_rsn_ == 1, no_cipher}, pdu);
+    if (reset_ack_due_) {
+        reset_ack_due_ = false;
+        write_reset({control_type::reset_ack, peer_rsn_ == 1, no_cipher}, pdu);
         return true;
     }
-    if (resetting_) return false;
+    if (awaiting_reset_ack_) return false;
     if (status_wanted(now_ns)) {
         const std::size_t bytes = make_status(now_ns);
         if (bytes > transmitter_.padding_ahead()) {

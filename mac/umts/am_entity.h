@@ -31,7 +31,7 @@ public:
         am_receiver::deliver_fn deliver = [](auto, const auto&) {};
     };
     am_entity(const am_config& config, events e) : am_entity(config, config, std::move(e)) {}
-    // PDUs of two sizes: of those that it sends and those that come.
+    // The PDUs that it sends and those that it receives may differ in size.
     am_entity(const am_config& sends, const am_config& takes, events e);
 
     bool on_sdu(std::span<const std::uint8_t> sdu, std::uint64_t id, std::int64_t now_ns) {
@@ -48,15 +48,15 @@ public:
     // Outcomes of PDUs that it sent, where they are known without a status.
     void on_arrival(std::uint16_t sn) { transmitter_.on_arrival(sn); }
     void on_loss(std::uint16_t sn) { transmitter_.on_loss(sn); }
-    // The window that the peer may use, from now on: it is told at once, and again with each
-    // status, of which one may be lost. It takes no more than it is configured for.
+    // Sets the window that the peer may use from now on, in PDUs. It is sent at once, and again
+    // with each status, since one may be lost. The peer uses no more than it is configured for.
     void ask_for_window(int pdus) {
         window_ = pdus;
         window_due_ = true;
     }
     // A RESET was not answered max_reset times: nothing works any more.
     bool failed() const { return failed_; }
-    // RESETs so far, of either end.
+    // Number of RESETs so far, of both ends together.
     std::uint32_t epoch() const { return epoch_; }
 
     const am_transmitter& transmitter() const { return transmitter_; }
@@ -76,13 +76,13 @@ private:
     am_receiver receiver_;
     status_content content_;
     std::vector<std::uint8_t> status_;
-    int window_ = 0;
+    int window_ = 0;  // window granted to the peer, in PDUs; 0: it is not sent
     bool window_due_ = false;
-    bool resetting_ = false, reset_rsn_ = false, reset_to_send_ = false, failed_ = false;
+    bool awaiting_reset_ack_ = false, reset_rsn_ = false, reset_to_send_ = false, failed_ = false;
     int resets_sent_ = 0;
     std::int64_t reset_timer_ns_ = -1;
-    int taken_rsn_ = -1;  // of the peer's last RESET
-    bool answer_ = false;
+    int peer_rsn_ = -1;  // sequence number of the peer's last RESET; -1: none has come
+    bool reset_ack_due_ = false;
     std::uint32_t epoch_ = 0;
     am_counts counts_;
 };

@@ -16,30 +16,31 @@ am_receiver::am_receiver(const am_config& config, deliver_fn deliver)
     : config_(config),
       deliver_(std::move(deliver)),
       content_(config.pdu_bytes),
-      other_(config.pdu_bytes) {
+      reread_(config.pdu_bytes) {
     config.check();
-    const auto span = static_cast<unsigned>(config.largest_sdu / (config.pdu_bytes - 3) + 4);
-    ring_.resize(std::bit_ceil(static_cast<unsigned>(config.window) + span));
+    const auto pdus_of_longest =
+        static_cast<unsigned>(config.largest_sdu / (config.pdu_bytes - 3) + 4);
+    ring_.resize(std::bit_ceil(static_cast<unsigned>(config.window) + pdus_of_longest));
     for (auto& s : ring_) s.bytes.resize(static_cast<std::size_t>(config.pdu_bytes));
     sdu_.reserve(longest_sdu);
     missing_.reserve(static_cast<std::size_t>(config.window) + 1);
 }
 
-const am_receiver::stored* am_receiver::have(std::int64_t sn) const {
+const am_receiver::stored* am_receiver::find(std::int64_t sn) const {
     if (sn < 0) return nullptr;
     const stored& s = ring_[static_cast<std::size_t>(sn) % ring_.size()];
     return s.sn == sn ? &s : nullptr;
 }
 
 void am_receiver::reset(std::uint32_t epoch) {
-    for (auto& s : ring_) let_go(s, s.held), s.sn = -1;
+    for (auto& s : ring_) release_octets(s, s.held), s.sn = -1;
     next_ = highest_ = floor_sn_ = 0;
     floor_segment_ = 0;
     epoch_ = epoch;
-    wanted_ = false;
+    status_wanted_ = false;
     move_ack_.reset();
-    prohibited_until_ = 0;
-    period_ns_ = -1;
+    prohibited_until_ns_ = 0;
+    next_periodic_ns_ = -1;
 }
 
 std::span<const std::uint8_t> am_receiver::on_pdu(std::span<const std::uint8_t> pdu,
@@ -53,21 +54,21 @@ std::span<const std::uint8_t> am_receiver::on_pdu(std::span<const std::uint8_t> 
     const std::span<const std::uint8_t> status = content_.status_offset == 0
                                                      ? std::span<const std::uint8_t>{}
                                                      : pdu.subspan(content_.status_offset);
-    if (content_.poll) wanted_ = true;
-    if (period_ns_ < 0 && config_.status_period_ns > 0)
-        period_ns_ = now_ns + config_.status_period_ns;
+    if (content_.poll) status_wanted_ = true;
+    if (next_periodic_ns_ < 0 && config_.status_period_ns > 0)
+        next_periodic_ns_ = now_ns + config_.status_period_ns;
     const std::int64_t ahead = (content_.sn - next_ % sn_space + sn_space) % sn_space;
     const std::int64_t sn = next_ + ahead;
     if (ahead >= config_.window) {
         ++counts_.outside;
         return status;
     }
-    if (have(sn) != nullptr) {
+    if (find(sn) != nullptr) {
         ++counts_.duplicates;
         return status;
     }
     stored& s = at(sn);
-    let_go(s, s.held);
+    release_octets(s, s.held);
     s.sn = sn;
     hold(s);
     std::ranges::copy(pdu, s.bytes.begin());
@@ -82,33 +83,33 @@ std::span<const std::uint8_t> am_receiver::on_pdu(std::span<const std::uint8_t> 
     }
     slide();
     counts_.most_held = std::max(counts_.most_held, counts_.held);
-    if (config_.status_missing && next_ < highest_) wanted_ = true;
+    if (config_.status_missing && next_ < highest_) status_wanted_ = true;
     return status;
 }
 
 // Keeps the parts of the PDU in content_ that belong to an SDU which may still become whole.
 void am_receiver::hold(stored& s) {
-    const std::size_t dead = s.sn == floor_sn_ ? static_cast<std::size_t>(floor_segment_) : 0;
-    for (std::size_t i = dead; i < content_.segments.size(); ++i)
+    const std::size_t first_kept = s.sn == floor_sn_ ? static_cast<std::size_t>(floor_segment_) : 0;
+    for (std::size_t i = first_kept; i < content_.segments.size(); ++i)
         s.held += content_.segments[i].bytes;
     counts_.held += s.held;
 }
 
-void am_receiver::let_go(stored& s, int octets) {
+void am_receiver::release_octets(stored& s, int octets) {
     s.held -= octets;
     counts_.held -= octets;
 }
 
 void am_receiver::slide() {
-    for (; have(next_) != nullptr; ++next_)
+    for (; find(next_) != nullptr; ++next_)
         if (config_.in_sequence) finish(next_);
     highest_ = std::max(highest_, next_);
 }
 
-// The SDU that goes on in this PDU, or begins with it.
+// Delivers the SDU that continues from the previous PDU or begins with this one, if it is complete.
 void am_receiver::finish_across(std::int64_t end) {
-    const stored* e = have(end);
-    while (e != nullptr && !e->first_ends && e->segments == 1) e = have(++end);
+    const stored* e = find(end);
+    while (e != nullptr && !e->first_ends && e->segments == 1) e = find(++end);
     if (e != nullptr && e->first_ends) finish_head(end);
 }
 
@@ -117,24 +118,24 @@ void am_receiver::finish(std::int64_t sn) {
     const stored& s = at(sn);
     if (s.first_ends) finish_head(sn);
     if (s.segments < 2) return;
-    read_pdu(data_mode::acknowledged, s.bytes, other_);
+    read_pdu(data_mode::acknowledged, s.bytes, reread_);
     const int from = sn == floor_sn_ ? std::max(1, floor_segment_) : 1;
     for (int i = from; i < s.segments; ++i) {
-        // An SDU in the middle begins and ends here.
-        if (!other_.segments[static_cast<std::size_t>(i)].ends) break;
+        // A segment that is not the first begins its SDU, and this one ends it, too.
+        if (!reread_.segments[static_cast<std::size_t>(i)].ends) break;
         assemble(sn, i, sn, i);
-        read_pdu(data_mode::acknowledged, s.bytes, other_);
+        read_pdu(data_mode::acknowledged, s.bytes, reread_);
     }
 }
 
-// The SDU that the first segment of this PDU ends.
+// Delivers the SDU that the first segment of this PDU ends, if it is complete.
 bool am_receiver::finish_head(std::int64_t end) {
     stored& e = at(end);
     if (e.head_done || end < floor_sn_ || (end == floor_sn_ && floor_segment_ > 0)) return false;
     std::int64_t begin = end;
     int segment = 0;
     for (; begin > floor_sn_; --begin) {
-        const stored* before = have(begin - 1);
+        const stored* before = find(begin - 1);
         if (before == nullptr) return false;
         if (!before->open) break;
         if (before->segments > 1) {
@@ -152,12 +153,12 @@ bool am_receiver::assemble(std::int64_t begin, int segment, std::int64_t end, in
     sdu_.clear();
     for (std::int64_t sn = begin; sn <= end; ++sn) {
         stored& s = at(sn);
-        read_pdu(data_mode::acknowledged, s.bytes, other_);
+        read_pdu(data_mode::acknowledged, s.bytes, reread_);
         const std::size_t which = static_cast<std::size_t>(sn == begin ? segment : 0);
         const std::size_t i = sn == end ? static_cast<std::size_t>(end_segment) : which;
-        if (i >= other_.segments.size()) return false;  // cut by a move
-        const auto& piece = other_.segments[i];
-        let_go(s, piece.bytes);
+        if (i >= reread_.segments.size()) return false;  // a part of it was discarded by an MRW
+        const auto& piece = reread_.segments[i];
+        release_octets(s, piece.bytes);
         if (sdu_.size() + piece.bytes > longest_sdu) return false;
         sdu_.insert(sdu_.end(), s.bytes.begin() + piece.offset,
                     s.bytes.begin() + piece.offset + piece.bytes);
@@ -175,71 +176,71 @@ void am_receiver::on_move(const window_move& m) {
     if (ahead <= config_.window) {
         const std::int64_t to = next_ + ahead;
         for (; next_ < to; ++next_)
-            if (config_.in_sequence && have(next_) != nullptr) finish(next_);
+            if (config_.in_sequence && find(next_) != nullptr) finish(next_);
         if (to > floor_sn_ || (to == floor_sn_ && m.n > floor_segment_)) {
-            give_up(to, m.n);
-            // The beginning of the next SDU could not be told from the rest of an earlier one
-            // before.
+            drop_before(to, m.n);
+            // Before this, the beginning of the next SDU could not be distinguished from the rest
+            // of an earlier one.
             if (!config_.in_sequence) finish_across(m.n == 0 ? to : to + 1);
         }
         slide();
     }
-    // The receiver acknowledges the number that was asked for, and not its progress since then: an
-    // answer to an older request cannot be taken for one to a newer request.
+    // The acknowledgement has the number of the request, not that of the receiver's later progress,
+    // so that an answer to an older request cannot be taken for one to a newer request.
     move_ack_ = m;
 }
 
-// Drops all before (PDU, segment) that has not been handed out.
-void am_receiver::give_up(std::int64_t sn, int segment) {
-    if (have(sn) != nullptr) {
+// Drops all octets before (PDU, segment) that have not been handed out.
+void am_receiver::drop_before(std::int64_t sn, int segment) {
+    if (find(sn) != nullptr) {
         stored& s = at(sn);
-        read_pdu(data_mode::acknowledged, s.bytes, other_);
+        read_pdu(data_mode::acknowledged, s.bytes, reread_);
         // If SDUs are delivered out of sequence, all but the first have been handed out with the
         // PDU.
         const int to = std::min(config_.in_sequence ? segment : std::min(segment, 1), s.segments);
         for (int i = sn == floor_sn_ ? floor_segment_ : 0; i < to && !(i == 0 && s.head_done); ++i)
-            let_go(s, other_.segments[static_cast<std::size_t>(i)].bytes);
+            release_octets(s, reread_.segments[static_cast<std::size_t>(i)].bytes);
     }
     floor_sn_ = sn;
     floor_segment_ = segment;
     for (stored& s : ring_)
-        if (s.sn < floor_sn_) let_go(s, s.held);
+        if (s.sn < floor_sn_) release_octets(s, s.held);
 }
 
 bool am_receiver::status_due(std::int64_t now_ns) const {
-    return move_ack_ || (wanted_ && now_ns >= prohibited_until_);
+    return move_ack_ || (status_wanted_ && now_ns >= prohibited_until_ns_);
 }
 
 void am_receiver::acknowledge(status_writer& out, std::int64_t now_ns) {
     if (move_ack_ && out.move_ack(*move_ack_)) move_ack_.reset();
-    if (!wanted_ || now_ns < prohibited_until_) {
+    if (!status_wanted_ || now_ns < prohibited_until_ns_) {
         out.no_more();
         return;
     }
     missing_.clear();
     for (std::int64_t sn = next_; sn < highest_; ++sn) {
-        if (have(sn) != nullptr) continue;
+        if (find(sn) != nullptr) continue;
         if (!missing_.empty() && missing_.back().first + missing_.back().count == sn)
             ++missing_.back().count;
         else
             missing_.push_back({sn, 1});
     }
     out.acknowledge({highest_, missing_}, config_.format);
-    wanted_ = false;
-    prohibited_until_ = now_ns + config_.status_prohibit_ns;
+    status_wanted_ = false;
+    prohibited_until_ns_ = now_ns + config_.status_prohibit_ns;
     ++counts_.statuses;
 }
 
 void am_receiver::advance(std::int64_t now_ns) {
-    if (period_ns_ < 0 || now_ns < period_ns_) return;
-    wanted_ = true;
-    while (period_ns_ <= now_ns) period_ns_ += config_.status_period_ns;
+    if (next_periodic_ns_ < 0 || now_ns < next_periodic_ns_) return;
+    status_wanted_ = true;
+    while (next_periodic_ns_ <= now_ns) next_periodic_ns_ += config_.status_period_ns;
 }
 
 std::int64_t am_receiver::next_wakeup() const {
     if (move_ack_) return 0;
-    const std::int64_t status = wanted_ ? prohibited_until_ : never;
-    return period_ns_ < 0 ? status : std::min(status, period_ns_);
+    const std::int64_t status = status_wanted_ ? prohibited_until_ns_ : never;
+    return next_periodic_ns_ < 0 ? status : std::min(status, next_periodic_ns_);
 }
 
 }  // namespace wip::umts

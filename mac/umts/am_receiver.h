@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The receiving side of an acknowledged RLC entity (TS 25.322, 9.4, 11.3, 11.6): receive window,
-// reassembly, what STATUS PDUs say.
+// reassembly, content of STATUS PDUs.
 //
 // PDUs of the window lie in a ring. An SDU is whole when all PDUs from its beginning to its end are
-// there: its beginning is what follows the end before it, so a PDU that ends with an end (or with
-// padding) begins one in the PDU behind. Delivered in sequence: when the window has moved over its
-// end; out of sequence: with the PDU that completes it. The ring is longer than the window by the
-// PDUs of the longest SDU, which may begin before the window.
+// there: its beginning is what follows the end of the SDU before it, so after a PDU that ends with
+// the end of an SDU (or with padding) the next PDU begins a new one. With delivery in sequence it
+// is delivered when the window has moved over its end, otherwise with the PDU that completes it.
+// The ring is longer than the window by the PDUs of the longest SDU, which may begin before the
+// window.
 //
 // Status is wanted when polled, periodically, and with each new PDU while one before it is missing;
-// it is given when the prohibit timer allows, then as it is.
+// it is sent as soon as the prohibit timer allows, with the state of that moment.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ namespace wip::umts {
 struct am_receiver_counts {
     std::uint64_t pdus = 0, duplicates = 0, outside = 0, malformed = 0, sdus = 0, statuses = 0,
                   moves = 0;
-    // Octets of SDUs that are here and not handed out: now, at most.
+    // Octets of SDUs that have been received and not handed out: now, and at most so far.
     std::int64_t held = 0, most_held = 0;
 };
 
@@ -35,15 +36,17 @@ public:
     using deliver_fn = std::function<void(std::span<const std::uint8_t> sdu, const sdu_position&)>;
     am_receiver(const am_config& config, deliver_fn deliver);
 
-    // A data PDU. What is piggybacked on it is returned, empty if there is nothing.
+    // A data PDU. Returns the STATUS PDU that is piggybacked on it, empty if there is none.
     std::span<const std::uint8_t> on_pdu(std::span<const std::uint8_t> pdu, std::int64_t now_ns);
-    // SDUs up to there will not be complete. The answer goes into the next STATUS PDU.
+    // The sender has discarded all SDUs up to this place (MRW). The MRW_ACK goes into the next
+    // STATUS PDU.
     void on_move(const window_move& m);
     void reset(std::uint32_t epoch);
 
     // A STATUS PDU is due now.
     bool status_due(std::int64_t now_ns) const;
-    // Writes the super-fields of acknowledgement and its reasons are done with.
+    // Writes the super-fields that acknowledge and report missing PDUs; after that no status is
+    // due.
     void acknowledge(status_writer& out, std::int64_t now_ns);
     void advance(std::int64_t now_ns);
     std::int64_t next_wakeup() const;
@@ -57,33 +60,36 @@ private:
         std::int64_t sn = -1;
         std::vector<std::uint8_t> bytes;
         int segments = 0;
-        int held = 0;  // octets of SDUs that are not handed out
-        bool open = false, first_ends = false, head_done = false;
+        int held = 0;             // octets of SDUs that are not handed out
+        bool open = false;        // its last SDU goes on in the next PDU
+        bool first_ends = false;  // its first segment is the end of an SDU ...
+        bool head_done = false;   // ... which has been handed out
     };
     stored& at(std::int64_t sn) { return ring_[static_cast<std::size_t>(sn) % ring_.size()]; }
-    const stored* have(std::int64_t sn) const;
+    const stored* find(std::int64_t sn) const;
     void finish(std::int64_t sn);
     void finish_across(std::int64_t end);
     bool finish_head(std::int64_t end);
     bool assemble(std::int64_t begin, int segment, std::int64_t end, int end_segment);
     void slide();
-    void give_up(std::int64_t sn, int segment);
+    void drop_before(std::int64_t sn, int segment);
     void hold(stored& s);
-    void let_go(stored& s, int octets);
+    void release_octets(stored& s, int octets);
 
     am_config config_;
     deliver_fn deliver_;
     std::vector<stored> ring_;
     std::int64_t next_ = 0, highest_ = 0;
     std::uint32_t epoch_ = 0;
-    std::int64_t floor_sn_ = 0;  // what lies before (PDU, segment) is no SDU's any more
+    std::int64_t floor_sn_ = 0;  // octets before this (PDU, segment) are not used any more
     int floor_segment_ = 0;
     std::vector<std::uint8_t> sdu_;
-    pdu_content content_, other_;
+    pdu_content content_;  // of the PDU that comes
+    pdu_content reread_;   // of a stored PDU that is read again
     std::vector<missing_run> missing_;
-    bool wanted_ = false;
+    bool status_wanted_ = false;
     std::optional<window_move> move_ack_;
-    std::int64_t prohibited_until_ = 0, period_ns_ = -1;
+    std::int64_t prohibited_until_ns_ = 0, next_periodic_ns_ = -1;
     am_receiver_counts counts_;
 };
 

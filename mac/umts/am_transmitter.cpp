@@ -41,7 +41,7 @@ bool am_transmitter::on_sdu(std::span<const std::uint8_t> data, std::uint64_t id
     h.since_ns = now_ns;
     h.first_sn = h.end_sn = -1;
     h.taken = h.end = 0;
-    h.gone = false;
+    h.is_discarded = false;
     return true;
 }
 
@@ -52,30 +52,30 @@ void am_transmitter::grow() {
     sdus_.resize(2 * sdus_.size());
 }
 
-bool am_transmitter::can_make() const {
-    return !hold_ && next_ < first_ + window_ &&
+bool am_transmitter::can_make_pdu() const {
+    return !blocked_by_discard_ && next_sn_ < first_sn_ + window_ &&
            (unsent_ < count_ || carry_ != pdu_builder::carry::nothing);
 }
 
-// PDU next_, of what is queued.
-void am_transmitter::make() {
-    stored& s = at(next_);
+// Makes the PDU with the number next_sn_ from the queued SDUs.
+void am_transmitter::make_pdu() {
+    stored& s = at(next_sn_);
     s.transmissions = 0;
-    s.acknowledged = s.waiting = s.dead = s.ends_sdu = false;
+    s.acknowledged = s.waiting = s.is_obsolete = s.ends_sdu = false;
     data_.clear();
-    builder_.begin(static_cast<std::uint16_t>(next_ % sn_space), carry_, false);
+    builder_.begin(static_cast<std::uint16_t>(next_sn_ % sn_space), carry_, false);
     const auto ended = [&](held& h, int end) {
-        h.end_sn = next_;
+        h.end_sn = next_sn_;
         h.end = end;
         s.ends_sdu = true;
-        if (!h.gone) placed_(h.id, {epoch_, next_, end}, h.first_sn);
+        if (!h.is_discarded) placed_(h.id, {epoch_, next_sn_, end}, h.first_sn);
     };
     if (carry_ != pdu_builder::carry::nothing) ended(sdus_[carried_sdu_], 1);
     carry_ = pdu_builder::carry::nothing;
     while (unsent_ < count_ && !builder_.full()) {
         held& h = sdu(unsent_);
         if (h.first_sn < 0) {
-            h.first_sn = next_;
+            h.first_sn = next_sn_;
             h.begins_pdu = !s.ends_sdu;
         }
         const auto part = builder_.take(static_cast<int>(h.data.size()) - h.taken);
@@ -89,35 +89,35 @@ void am_transmitter::make() {
         ++unsent_;
     }
     carry_ = builder_.carried();
-    s.rest = builder_.finish(data_, s.bytes);
-    ++next_;
+    s.padding_place = builder_.finish(data_, s.bytes);
+    ++next_sn_;
 }
 
-// The lowest that was asked for again; -1: none.
+// The lowest SN that waits for retransmission; -1: none.
 std::int64_t am_transmitter::retransmission() const {
     if (waiting_ == 0) return -1;
-    for (std::int64_t sn = first_; sn < next_; ++sn)
+    for (std::int64_t sn = first_sn_; sn < next_sn_; ++sn)
         if (at(sn).waiting) return sn;
     return -1;
 }
 
 // The PDU that a poll without a PDU of its own goes with; -1: nothing is outstanding.
 std::int64_t am_transmitter::poll_candidate() const {
-    for (std::int64_t sn = next_ - 1; sn >= first_; --sn)
-        if (!at(sn).acknowledged && !at(sn).dead) return sn;
+    for (std::int64_t sn = next_sn_ - 1; sn >= first_sn_; --sn)
+        if (!at(sn).acknowledged && !at(sn).is_obsolete) return sn;
     return -1;
 }
 
 bool am_transmitter::has_pdu() const {
-    return waiting_ > 0 || can_make() || (poll_due_ && poll_candidate() >= 0);
+    return waiting_ > 0 || can_make_pdu() || (poll_due_ && poll_candidate() >= 0);
 }
 
 std::size_t am_transmitter::padding_ahead() const {
     const auto size = static_cast<std::size_t>(config_.pdu_bytes);
-    if (const std::int64_t again = retransmission(); again >= 0) return at(again).rest.room(size);
-    if (!can_make()) {
+    if (const std::int64_t sn = retransmission(); sn >= 0) return at(sn).padding_place.room(size);
+    if (!can_make_pdu()) {
         const std::int64_t old = poll_due_ ? poll_candidate() : -1;
-        return old < 0 ? 0 : at(old).rest.room(size);
+        return old < 0 ? 0 : at(old).padding_place.room(size);
     }
     const auto li = static_cast<std::size_t>(li_bytes(data_mode::acknowledged, config_.pdu_bytes));
     std::size_t used = 2 + li + (carry_ == pdu_builder::carry::nothing ? 0 : li);
@@ -130,9 +130,9 @@ bool am_transmitter::next_pdu(std::span<std::uint8_t> pdu, std::span<const std::
                               std::int64_t now_ns) {
     std::int64_t sn = retransmission();
     bool first_time = false;
-    if (sn < 0 && can_make()) {
-        make();
-        sn = next_ - 1;
+    if (sn < 0 && can_make_pdu()) {
+        make_pdu();
+        sn = next_sn_ - 1;
         first_time = true;
     }
     if (sn < 0 && poll_due_ && (sn = poll_candidate()) >= 0) ++counts_.for_polls;
@@ -141,15 +141,15 @@ bool am_transmitter::next_pdu(std::span<std::uint8_t> pdu, std::span<const std::
     return true;
 }
 
-// A trigger of this PDU. What is counted has been counted.
+// Whether this PDU triggers a poll. The counters since the last poll include it already.
 bool am_transmitter::poll_wanted(const stored& s, bool first_time) const {
-    const bool last = first_time ? !can_make() : waiting_ == 0;
+    const bool last = first_time ? !can_make_pdu() : waiting_ == 0;
     if (last && (first_time ? config_.poll_last : config_.poll_last_retransmitted)) return true;
     if (config_.poll_pdus > 0 && pdus_since_poll_ >= config_.poll_pdus) return true;
     if (config_.poll_sdus > 0 && s.ends_sdu && first_time && sdus_since_poll_ >= config_.poll_sdus)
         return true;
     return config_.poll_window_percent > 0 && first_time &&
-           (next_ - first_) * 100 >= std::int64_t{config_.poll_window_percent} * window_;
+           (next_sn_ - first_sn_) * 100 >= std::int64_t{config_.poll_window_percent} * window_;
 }
 
 void am_transmitter::send(std::int64_t sn, std::span<std::uint8_t> pdu,
@@ -165,21 +165,21 @@ void am_transmitter::send(std::int64_t sn, std::span<std::uint8_t> pdu,
     if (poll_period_ns_ < 0 && config_.poll_period_ns > 0)
         poll_period_ns_ = now_ns + config_.poll_period_ns;
     bool poll = poll_due_ || poll_wanted(s, first_time);
-    if (poll && now_ns < prohibited_until_) {
-        deferred_ = true;
+    if (poll && now_ns < prohibited_until_ns_) {
+        poll_deferred_ = true;
         poll_due_ = poll = false;
     }
     if (poll) {
-        poll_due_ = deferred_ = false;
+        poll_due_ = poll_deferred_ = false;
         pdus_since_poll_ = sdus_since_poll_ = 0;
-        prohibited_until_ = now_ns + config_.poll_prohibit_ns;
-        polled_up_to_ = next_;
+        prohibited_until_ns_ = now_ns + config_.poll_prohibit_ns;
+        polled_up_to_ = next_sn_;
         if (config_.poll_timer_ns > 0) poll_timer_ns_ = now_ns + config_.poll_timer_ns;
         ++counts_.polls;
     }
     std::ranges::copy(s.bytes, pdu.begin());
-    if (!status.empty() && status.size() <= s.rest.room(pdu.size()))
-        put_status(pdu, s.rest, status);
+    if (!status.empty() && status.size() <= s.padding_place.room(pdu.size()))
+        put_status(pdu, s.padding_place, status);
     set_poll(pdu, poll);
 }
 
@@ -187,16 +187,17 @@ void am_transmitter::send(std::int64_t sn, std::span<std::uint8_t> pdu,
 bool am_transmitter::is_stale(const status_content& c) const {
     constexpr int reach = sn_space / 4;
     const auto behind = [&](std::uint16_t sn) {
-        const std::int64_t ahead = absolute(sn) - first_;
-        return ahead > next_ - first_ && ahead >= sn_space - reach;
+        const std::int64_t ahead = absolute(sn) - first_sn_;
+        return ahead > next_sn_ - first_sn_ && ahead >= sn_space - reach;
     };
     return (c.ack && behind(*c.ack)) || std::ranges::any_of(c.missing, behind);
 }
 
 // Whether a status mentions PDUs that were never sent.
 bool am_transmitter::is_wrong(const status_content& c) const {
-    return (c.ack && absolute(*c.ack) > next_) ||
-           std::ranges::any_of(c.missing, [&](std::uint16_t sn) { return absolute(sn) >= next_; });
+    return (c.ack && absolute(*c.ack) > next_sn_) ||
+           std::ranges::any_of(c.missing,
+                               [&](std::uint16_t sn) { return absolute(sn) >= next_sn_; });
 }
 
 bool am_transmitter::on_status(const status_content& c) {
@@ -205,19 +206,19 @@ bool am_transmitter::on_status(const status_content& c) {
     const int before = window_;
     if (c.window && *c.window > 0) window_ = std::min<int>(*c.window, config_.window);
     if (c.move_ack) on_move_ack(*c.move_ack);
-    const std::int64_t often_enough = take_missing(c);
+    const std::int64_t last_at_max_dat = take_missing(c);
     if (c.ack) take_ack(absolute(*c.ack));
-    if (often_enough >= 0) give_up(often_enough);
+    if (last_at_max_dat >= 0) on_max_dat(last_at_max_dat);
     slide();
     // The PDU that was sent last is now the last of the smaller window, and it carried no poll.
-    if (window_ < before && config_.poll_last && next_ >= first_ + window_)
+    if (window_ < before && config_.poll_last && next_sn_ >= first_sn_ + window_)
         poll_due_ |= poll_candidate() >= 0;
     return true;
 }
 
 void am_transmitter::on_arrival(std::uint16_t number) {
     const std::int64_t sn = absolute(number);
-    if (sn >= next_) return;
+    if (sn >= next_sn_) return;
     stored& s = at(sn);
     if (s.waiting) s.waiting = false, --waiting_;
     s.acknowledged = true;
@@ -226,9 +227,9 @@ void am_transmitter::on_arrival(std::uint16_t number) {
 
 void am_transmitter::on_loss(std::uint16_t number) {
     const std::int64_t sn = absolute(number);
-    if (sn >= next_) return;
+    if (sn >= next_sn_) return;
     stored& s = at(sn);
-    if (s.acknowledged || s.dead || s.waiting) return;
+    if (s.acknowledged || s.is_obsolete || s.waiting) return;
     s.waiting = true;
     ++waiting_;
 }
@@ -237,74 +238,75 @@ void am_transmitter::on_loss(std::uint16_t number) {
 // sent again.
 std::int64_t am_transmitter::take_missing(const status_content& c) {
     const bool counted = max_dat_counts();
-    std::int64_t often_enough = -1;
-    ++status_;
+    std::int64_t last_at_max_dat = -1;
+    ++status_count_;
     for (const auto m : c.missing) {
         const std::int64_t sn = absolute(m);
-        // An MRW_ACK before it may have moved the window.
-        if (sn >= next_) continue;
+        // An MRW_ACK in the same status may have moved the window.
+        if (sn >= next_sn_) continue;
         stored& s = at(sn);
-        s.named = status_;
+        s.named_in_status = status_count_;
         if (sn == polled_up_to_ - 1) poll_timer_ns_ = -1;  // the poll is answered
-        if (s.acknowledged || s.dead || s.waiting) continue;
+        if (s.acknowledged || s.is_obsolete || s.waiting) continue;
         if (counted && s.transmissions >= config_.max_dat) {
-            often_enough = std::max(often_enough, sn);
+            last_at_max_dat = std::max(last_at_max_dat, sn);
         } else {
             s.waiting = true;
             ++waiting_;
         }
     }
-    return often_enough;
+    return last_at_max_dat;
 }
 
 void am_transmitter::take_ack(std::int64_t up_to) {
-    if (up_to > next_) return;
-    bool all = true;
-    for (std::int64_t sn = first_; sn < up_to; ++sn) {
+    if (up_to > next_sn_) return;
+    bool poll_answered = true;
+    for (std::int64_t sn = first_sn_; sn < up_to; ++sn) {
         stored& s = at(sn);
-        if (s.named == status_) {
-            all &= sn >= polled_up_to_;
+        if (s.named_in_status == status_count_) {
+            poll_answered &= sn >= polled_up_to_;
             continue;
         }
         if (s.waiting) s.waiting = false, --waiting_;
         s.acknowledged = true;
     }
-    if (all && up_to >= polled_up_to_) poll_timer_ns_ = -1;
+    if (poll_answered && up_to >= polled_up_to_) poll_timer_ns_ = -1;
 }
 
-// The receiver has all of it, and can tell where it begins: in the PDU before it, if it begins one.
+// Whether the receiver has all PDUs of the SDU, and knows where it begins. If the SDU begins a PDU,
+// that takes the PDU before it.
 bool am_transmitter::got_through(const held& h) const {
     if (h.end_sn < 0) return false;
-    for (std::int64_t sn = std::max(h.first_sn - (h.begins_pdu ? 1 : 0), first_); sn <= h.end_sn;
+    for (std::int64_t sn = std::max(h.first_sn - (h.begins_pdu ? 1 : 0), first_sn_); sn <= h.end_sn;
          ++sn)
         if (!at(sn).acknowledged) return false;
     return true;
 }
 
-// The first `sdus` of those held, and with them what of their PDUs holds nothing else.
+// Discards the first `sdus` of the held SDUs, and their PDUs that hold nothing else.
 void am_transmitter::discard_up_to(std::size_t sdus) {
     bool any = false;
     for (std::size_t i = 0; i < sdus; ++i) {
         held& h = sdu(i);
-        if (h.gone || got_through(h)) continue;
-        h.gone = any = true;
+        if (h.is_discarded || got_through(h)) continue;
+        h.is_discarded = any = true;
         ++counts_.discarded;
         discarded_(h.id);
     }
     if (!any) return;
     held& last = sdu(sdus - 1);
-    std::int64_t sn = next_;
+    std::int64_t sn = next_sn_;
     int n = 0;
     if (last.first_sn < 0) {
-        // If nothing of the last one was sent, it depends on what was sent before it.
-        hold_ |=
+        // Nothing of the last SDU was sent. An earlier one may have been sent in part.
+        blocked_by_discard_ |=
             carry_ != pdu_builder::carry::nothing || (unsent_ < sdus && sdu(unsent_).first_sn >= 0);
         unsent_ = std::max(unsent_, sdus);
         carry_ = pdu_builder::carry::nothing;
     } else if (last.end_sn < 0) {
-        // The rest of it is not sent; the next PDU begins with another one.
-        hold_ = true;
-        last.end_sn = next_;
+        // The rest of the last SDU is not sent; the next PDU begins with another SDU.
+        blocked_by_discard_ = true;
+        last.end_sn = next_sn_;
         unsent_ = std::max(unsent_, sdus);
         carry_ = pdu_builder::carry::nothing;
     } else {
@@ -312,16 +314,16 @@ void am_transmitter::discard_up_to(std::size_t sdus) {
         n = last.end;
         read_pdu(data_mode::acknowledged, at(sn).bytes, content_);
         if (n >= static_cast<int>(content_.segments.size())) ++sn, n = 0;
-        n = std::min(n, 15);  // the field has 4 bits; what ends behind comes with its PDU
+        n = std::min(n, 15);  // the field has 4 bits; later ends of this PDU are not discarded
     }
-    if (sn <= first_ && n == 0 && !hold_) {
+    if (sn <= first_sn_ && n == 0 && !blocked_by_discard_) {
         slide();
         return;  // nothing that the receiver could wait for
     }
-    for (std::int64_t k = first_; k < sn && k < next_; ++k) {
+    for (std::int64_t k = first_sn_; k < sn && k < next_sn_; ++k) {
         stored& s = at(k);
         if (s.waiting) s.waiting = false, --waiting_;
-        s.dead = true;
+        s.is_obsolete = true;
     }
     move_ = window_move{static_cast<std::uint16_t>(sn % sn_space), static_cast<std::uint8_t>(n)};
     move_sn_ = sn;
@@ -330,8 +332,9 @@ void am_transmitter::discard_up_to(std::size_t sdus) {
     move_timer_ns_ = -1;
 }
 
-// This PDU has been sent max_dat times: so are the SDUs up to and with it.
-void am_transmitter::give_up(std::int64_t sn) {
+// This PDU has been sent max_dat times: discards the SDUs up to and including its own, or asks for
+// a RESET.
+void am_transmitter::on_max_dat(std::int64_t sn) {
     if (config_.discard == discard_mode::reset) {
         reset_due_ = true;
         return;
@@ -343,32 +346,34 @@ void am_transmitter::give_up(std::int64_t sn) {
 
 void am_transmitter::on_move_ack(const window_move& m) {
     if (!move_) return;
-    // How far it is behind or before the PDU that was named.
+    // How far the SN is ahead of the one in the MRW, modulo the SN space.
     const int ahead = (m.sn - move_->sn + sn_space) % sn_space;
-    if (ahead >= sn_space / 2 || ahead > next_ - move_sn_ + 1) return;
-    if (ahead == 0 ? m.n != move_->n : hold_) return;
-    for (std::int64_t sn = first_; sn < move_sn_ && sn < next_; ++sn) {
+    if (ahead >= sn_space / 2 || ahead > next_sn_ - move_sn_ + 1) return;
+    if (ahead == 0 ? m.n != move_->n : blocked_by_discard_) return;
+    for (std::int64_t sn = first_sn_; sn < move_sn_ && sn < next_sn_; ++sn) {
         stored& s = at(sn);
         if (s.waiting) s.waiting = false, --waiting_;
         s.acknowledged = true;
     }
     move_.reset();
-    move_due_ = hold_ = false;
+    move_due_ = blocked_by_discard_ = false;
     move_timer_ns_ = -1;
     slide();
 }
 
 void am_transmitter::slide() {
-    while (first_ < next_ && at(first_).acknowledged) ++first_;
+    while (first_sn_ < next_sn_ && at(first_sn_).acknowledged) ++first_sn_;
     while (count_ > 0) {
         const held& h = sdu(0);
-        const bool sent = h.end_sn >= 0 && h.end_sn < first_;
-        // One that was given up before anything of it was sent, or whose rest was.
-        if (!sent && !(h.gone && unsent_ > 0 && (h.first_sn < 0 || h.end_sn <= first_))) break;
+        const bool sent = h.end_sn >= 0 && h.end_sn < first_sn_;
+        // An SDU is also removed if it was discarded before any of it, or before the rest of it,
+        // was sent.
+        if (!sent && !(h.is_discarded && unsent_ > 0 && (h.first_sn < 0 || h.end_sn <= first_sn_)))
+            break;
         if (carry_ != pdu_builder::carry::nothing && carried_sdu_ == front_) break;
         drop_front();
     }
-    if (first_ == next_) poll_timer_ns_ = -1;
+    if (first_sn_ == next_sn_) poll_timer_ns_ = -1;
 }
 
 void am_transmitter::drop_front() {
@@ -391,19 +396,19 @@ void am_transmitter::advance(std::int64_t now_ns) {
     }
     if (poll_period_ns_ >= 0 && now_ns >= poll_period_ns_) {
         while (poll_period_ns_ <= now_ns) poll_period_ns_ += config_.poll_period_ns;
-        poll_due_ |= poll_candidate() >= 0 || can_make();
+        poll_due_ |= poll_candidate() >= 0 || can_make_pdu();
     }
-    if (now_ns < prohibited_until_) {
-        deferred_ |= poll_due_;
+    if (now_ns < prohibited_until_ns_) {
+        poll_deferred_ |= poll_due_;
         poll_due_ = false;
-    } else if (deferred_) {
-        deferred_ = false;
-        poll_due_ |= poll_candidate() >= 0 || can_make();
+    } else if (poll_deferred_) {
+        poll_deferred_ = false;
+        poll_due_ |= poll_candidate() >= 0 || can_make_pdu();
     }
-    if (poll_due_ && polls_count() && waiting_ == 0 && !can_make()) {
+    if (poll_due_ && polls_count() && waiting_ == 0 && !can_make_pdu()) {
         const std::int64_t sn = poll_candidate();
         if (sn >= 0 && at(sn).transmissions >= config_.max_dat) {
-            give_up(sn);
+            on_max_dat(sn);
             poll_due_ = !reset_due_ && poll_candidate() >= 0;
         }
     }
@@ -417,7 +422,7 @@ void am_transmitter::advance(std::int64_t now_ns) {
     if (config_.discard == discard_mode::timer) {
         std::size_t n = 0;
         while (n < count_ && now_ns - sdu(n).since_ns >= config_.discard_ns) ++n;
-        while (n > 0 && (sdu(n - 1).gone || got_through(sdu(n - 1)))) --n;
+        while (n > 0 && (sdu(n - 1).is_discarded || got_through(sdu(n - 1)))) --n;
         discard_up_to(n);
     }
 }
@@ -426,34 +431,34 @@ std::int64_t am_transmitter::next_wakeup() const {
     std::int64_t next = never;
     for (const std::int64_t t : {poll_timer_ns_, poll_period_ns_, move_timer_ns_})
         if (t >= 0) next = std::min(next, t);
-    if (deferred_) next = std::min(next, prohibited_until_);
+    if (poll_deferred_) next = std::min(next, prohibited_until_ns_);
     if (config_.discard == discard_mode::timer)
         for (std::size_t i = 0; i < count_; ++i)
-            if (!sdu(i).gone && !got_through(sdu(i)))
+            if (!sdu(i).is_discarded && !got_through(sdu(i)))
                 return std::min(next, sdu(i).since_ns + config_.discard_ns);
     return next;
 }
 
 void am_transmitter::reset(std::uint32_t epoch) {
-    for (std::size_t i = 0; i < count_ && (sdu(i).first_sn >= 0 || sdu(i).gone); ++i) {
+    for (std::size_t i = 0; i < count_ && (sdu(i).first_sn >= 0 || sdu(i).is_discarded); ++i) {
         held& h = sdu(i);
-        if (h.gone || got_through(h)) continue;
+        if (h.is_discarded || got_through(h)) continue;
         ++counts_.discarded;
         discarded_(h.id);
     }
-    while (count_ > 0 && (sdu(0).first_sn >= 0 || sdu(0).gone)) {
+    while (count_ > 0 && (sdu(0).first_sn >= 0 || sdu(0).is_discarded)) {
         if (unsent_ == 0) ++unsent_;
         drop_front();
     }
     unsent_ = 0;
     epoch_ = epoch;
-    first_ = next_ = polled_up_to_ = 0;
+    first_sn_ = next_sn_ = polled_up_to_ = 0;
     window_ = config_.window;
     waiting_ = pdus_since_poll_ = sdus_since_poll_ = 0;
     carry_ = pdu_builder::carry::nothing;
-    poll_due_ = deferred_ = move_due_ = reset_due_ = hold_ = false;
+    poll_due_ = poll_deferred_ = move_due_ = reset_due_ = blocked_by_discard_ = false;
     poll_timer_ns_ = poll_period_ns_ = move_timer_ns_ = -1;
-    prohibited_until_ = 0;
+    prohibited_until_ns_ = 0;
     move_.reset();
 }
 

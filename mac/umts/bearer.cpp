@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t never = packet_link::never;
 constexpr double tolerance_pdus = 1e-6;  // of sums of fractions of a PDU
-// Between looks at an uplink in which nothing is to be sent.
+// Poll period of an uplink whose last PDUs carry no polls (bearer_profile::quiet_uplink).
 constexpr std::int64_t quiet_poll_ns = 5'000'000'000;
 
 bearer::way other(bearer::way w) {
@@ -46,7 +46,7 @@ bearer::bearer(const bearer_config& config)
 }
 bearer::~bearer() = default;
 
-// Each has PDUs of its own direction's size, and those of the other come to it.
+// Each entity sends PDUs of the size of its own direction, and receives those of the other one.
 void bearer::set_up_entities() {
     for (const way w : {way::down, way::up}) {
         rlc_entity::events e;
@@ -76,9 +76,10 @@ void bearer::set_up_entities() {
             sends.discard = discard_mode::never;
             takes.status_missing = false;
         }
-        ends_[static_cast<std::size_t>(w)] = make_entity(config_.mode, sends, takes, std::move(e));
+        entities_[static_cast<std::size_t>(w)] =
+            make_entity(config_.mode, sends, takes, std::move(e));
         if (config_.granted_window > 0)
-            ends_[static_cast<std::size_t>(w)]->ask_for_window(config_.granted_window);
+            entities_[static_cast<std::size_t>(w)]->ask_for_window(config_.granted_window);
     }
     pdu_.resize(static_cast<std::size_t>(std::max(sides_[0].block, sides_[1].block) +
                                          header_of(config_.mode)));
@@ -104,7 +105,7 @@ void bearer::grant_window(int pdus) {
     if (pdus == config_.granted_window) return;
     const change changing(*this);
     config_.granted_window = pdus;
-    for (const auto& end : ends_) end->ask_for_window(pdus > 0 ? pdus : config_.rlc.window);
+    for (const auto& end : entities_) end->ask_for_window(pdus > 0 ? pdus : config_.rlc.window);
 }
 
 void bearer::set_episodes(std::vector<episode> spikes, std::vector<episode> outages) {
@@ -132,7 +133,8 @@ bool bearer::offer(way w, std::span<const std::uint8_t> packet, std::int64_t now
     return true;
 }
 
-// The core network's part of the way is over: of the downlink before the RLC, of the uplink behind.
+// The packet has passed the core network, on the downlink before the RLC and on the uplink after
+// it.
 void bearer::leave_core(way w, const timed& packet, std::int64_t now_ns) {
     packet_account& packets = of(w).packets;
     if (w == way::down) {
@@ -152,7 +154,7 @@ void bearer::on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_po
     const auto packet = s.packets.assembled(p, sdu.size());
     if (!packet || (packet->given_up && config_.given_up_is_final)) return;
     if (w == way::up && core_ns_ > 0) {
-        s.packets.behind_rlc(packet->id, core_ns_, now_ns_);
+        s.packets.leave_rlc(packet->id, core_ns_, now_ns_);
         s.core.push(now_ns_ + core_ns_, sdu).id = packet->id;
         return;
     }
@@ -189,10 +191,10 @@ std::int64_t bearer::interval_at(way w, std::int64_t ns) const {
     return phase + k * tti_ns_;
 }
 
-// The next one with anything to do.
+// The next interval in which there is something to send.
 std::int64_t bearer::next_interval(way w) const {
     const side& s = of(w);
-    const std::int64_t from = std::max(s.done_ns + 1, now_ns_);
+    const std::int64_t from = std::max(s.last_interval_ns + 1, now_ns_);
     std::int64_t work = sender(w).next_wakeup(from);
     if (work == never) return never;
     // Nothing is sent before a change of RRC state that has begun is complete.
@@ -225,7 +227,7 @@ void bearer::advance(std::int64_t now_ns) {
     now_ns_ = std::max(now_ns_, now_ns);
 }
 
-// Packets that arrive are there before an interval begins.
+// Delivers what is due. At equal times this comes before the beginning of an interval.
 void bearer::arrive(std::int64_t now_ns) {
     now_ns_ = std::max(now_ns_, now_ns);
     if (next_wakeup() > now_ns) return;
@@ -283,18 +285,19 @@ std::uint64_t bearer::pdu_bits(way w) const {
     return s.counts.pdus * static_cast<std::uint64_t>(s.block) * 8;
 }
 
-// PDUs of this interval: the whole part of what the rate has come to, less that of the last one.
+// The number of PDUs of this interval: as many as the rate allows until its end, rounded down, less
+// as many as it allowed until its beginning, rounded down.
 int bearer::pdus_of(way w, std::int64_t start_ns) const {
-    const double each = pdus_per_interval(w);
+    const double per_interval = pdus_per_interval(w);
     const auto k = static_cast<double>(start_ns / tti_ns_);
-    return static_cast<int>(std::floor((k + 1) * each + tolerance_pdus) -
-                            std::floor(k * each + tolerance_pdus));
+    return static_cast<int>(std::floor((k + 1) * per_interval + tolerance_pdus) -
+                            std::floor(k * per_interval + tolerance_pdus));
 }
 
 int bearer::begin_interval(way w, std::int64_t start_ns) {
     const change changing(*this);
     side& s = of(w);
-    s.done_ns = start_ns;
+    s.last_interval_ns = start_ns;
     s.in_block = false;
     rlc_entity& from = entity(w);
     control_.update(waiting_bytes(), from.has_pdu(start_ns), start_ns);

@@ -6,18 +6,19 @@
 //   server <-- core delay <-- RLC <-- radio delay <-- blocks, lost or not <-- RLC <-- terminal
 //
 // The owner moves time on (advance, next_wakeup). Downlink intervals begin at multiples of the TTI,
-// those of the uplink half a TTI later; a block begins with an interval, takes all of it and is
-// with the other end a radio delay behind its end. In an interval go as many PDUs as the rate
+// those of the uplink half a TTI later; a block begins with an interval, takes all of it and
+// reaches the other end a radio delay after its end. In an interval go as many PDUs as the rate
 // allows, lost together or not at all. Nothing happens in an interval in which neither entity has a
 // PDU, so none is visited.
 //
-// With feedback::known nobody asks or tells: the sender knows the outcome of each PDU, an
-// arrival when it arrives, a loss again_ns after its interval (EasyLink of Lundsten, appendix B).
+// With feedback::known there are no polls and no status reports: the sender knows the outcome of
+// each PDU, an arrival when it arrives, a loss again_ns after its interval (EasyLink of Lundsten,
+// appendix B).
 //
 // The fate of each packet is kept in packet_account.h. An RLC that has failed (RESET unanswered) is
 // set up anew. Without acknowledgements a packet is lost when the PDUs up to its end have come, or
-// would have, and it has not been reassembled, or with another length: 128 PDUs lost in a row,
-// which their numbers do not tell.
+// would have, and it has not been reassembled, or has been with another length. That happens when
+// 128 PDUs in a row are lost, which their 7-bit numbers do not show.
 #pragma once
 
 #include <array>
@@ -65,7 +66,7 @@ public:
         return wakeup_;
     }
 
-    // Setters that apply from the next interval on.
+    // These setters apply from the next interval on.
     void set_rate(double kbps_down, double kbps_up);
     void set_errors(const block_error_config& down, const block_error_config& up);
     // The window that each end's receiver grants the other one, sent with a status PDU; 0: all of
@@ -73,34 +74,35 @@ public:
     void grant_window(int pdus);
     void set_episodes(std::vector<episode> spikes, std::vector<episode> outages);
 
-    // advance() in its steps, for who moves several bearers on together (cell.h): at next_wakeup(),
-    // what arrives, then each interval that is due: it begins, and has its PDUs one by one.
+    // The steps of advance(), for an owner of several bearers (cell.h). At next_wakeup() it calls
+    // arrive(), then for each interval that is due begin_interval(), and send_pdu() for each PDU.
     void arrive(std::int64_t now_ns);
     bool interval_due(way w, std::int64_t now_ns) const {
         return next_wakeup() <= now_ns && next_interval(w) <= now_ns;
     }
     // How many PDUs it may have. Nothing goes while it is not connected.
     int begin_interval(way w, std::int64_t start_ns);
-    // False: there is none. The first one begins a block.
+    // Sends a PDU; false: there is none. The first one of an interval begins a block.
     bool send_pdu(way w, std::int64_t start_ns);
 
-    // Says of a block that begins then whether it is lost, where the error model of the direction
-    // is `external`; none: it is not.
+    // The function decides whether the block that begins then is lost, where the error model of the
+    // direction is `external`. Without a function it is not lost.
     using fate_fn = std::function<bool(std::int64_t start_ns)>;
     void set_fates(fate_fn fates) { fates_ = std::move(fates); }
 
-    // Every PDU that is sent, with the beginning of its interval, and whether it is lost.
+    // The function gets every PDU that is sent, with the beginning of its interval, and whether it
+    // is lost.
     using watch_fn = std::function<void(way, std::span<const std::uint8_t> pdu,
                                         std::int64_t start_ns, bool lost)>;
     void watch(watch_fn w) { watch_ = std::move(w); }
 
-    // The way of every packet of a direction from now on; null: no longer.
+    // Journals every packet of a direction from now on; null: no longer.
     void follow(way w, sdu_journal* journal) { of(w).packets.follow(journal); }
 
     // The entity that sends this way.
-    const rlc_entity& sender(way w) const { return *ends_[static_cast<std::size_t>(w)]; }
+    const rlc_entity& sender(way w) const { return *entities_[static_cast<std::size_t>(w)]; }
     // The entity to which that one sends.
-    const rlc_entity& receiver(way w) const { return *ends_[w == way::down ? 1 : 0]; }
+    const rlc_entity& receiver(way w) const { return *entities_[w == way::down ? 1 : 0]; }
     const bearer_counts& counts(way w) const { return sides_[static_cast<std::size_t>(w)].counts; }
     double kbps(way w) const { return of(w).kbps; }
     // The bit rate of PDUs that hold packets, status PDUs included, over the intervals that had
@@ -144,21 +146,22 @@ private:
     struct side {  // of one direction
         explicit side(rlc_mode mode) : packets(mode) {}
         queue core, air;
-        queue lost;  // PDUs that are asked for again without a status, without their octets
+        queue lost;  // numbers of lost PDUs, due when the sender learns of it without a status
         packet_account packets;
         block_errors errors{{}, 0};
         bearer_counts counts;
-        bool external = false;
+        bool external = false;  // fates_ decides which blocks are lost
         double kbps = 0;
-        std::int64_t done_ns = -1;  // the last interval that was visited
-        int block = 0;
-        bool in_block = false, block_lost = false;
+        std::int64_t last_interval_ns = -1;  // start of the last interval that was begun
+        int block = 0;                       // octets of a PDU without its header
+        bool in_block = false;               // a PDU of this interval has been sent
+        bool block_lost = false;             // the block that was begun last is lost
     };
 
     bool offer(way w, std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag);
     side& of(way w) { return sides_[static_cast<std::size_t>(w)]; }
     const side& of(way w) const { return sides_[static_cast<std::size_t>(w)]; }
-    rlc_entity& entity(way w) { return *ends_[static_cast<std::size_t>(w)]; }
+    rlc_entity& entity(way w) { return *entities_[static_cast<std::size_t>(w)]; }
 
     void set_up_entities();
     void leave_core(way w, const timed& packet, std::int64_t now_ns);
@@ -192,7 +195,7 @@ private:
     mutable bool wakeup_known_ = false;
     mutable std::int64_t wakeup_ = 0;
     std::array<side, 2> sides_{side(config_.mode), side(config_.mode)};
-    std::array<std::unique_ptr<rlc_entity>, 2> ends_;  // network, terminal
+    std::array<std::unique_ptr<rlc_entity>, 2> entities_;  // network, terminal
     std::array<link, 2> links_{link{*this, way::down}, link{*this, way::up}};
     rrc control_;
     watch_fn watch_;

@@ -34,7 +34,8 @@ void bearer_config::check() const {
         refuse("umts.poll_timer_ms", "0",
                "more than 0, or umts.poll_period_ms more than 0, or umts.discard = timer, as else "
                "nobody asks again when the last poll or its status is lost");
-    // A status goes first. Of two PDUs of the slower direction one is left for data.
+    // A status is sent before data. If its period is two PDUs of the slower direction, one of the
+    // two is left for data.
     double pdu_ms = p.tti_ms;
     for (const auto& [kbps, block] :
          {std::pair(p.kbps_down, p.block_down), {p.kbps_up, p.block_up}})

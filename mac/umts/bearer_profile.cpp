@@ -8,8 +8,10 @@ namespace {
 
 // Teyeb's latency lies between the ends of the RLC: so a retransmission comes 180 to 220 ms after
 // the first transmission, as he measures. Lundsten's PDU is a whole interval, and with 10 ms a
-// retransmission begins 60 ms after the first one; he has no limit on the uplink, 64 kbit/s is
-// none. Smaragdakis gives a rate and a round trip; a PDU is a whole block.
+// retransmission begins 60 ms after the first one; he has no limit on the uplink, and 64 kbit/s
+// does not limit it. Smaragdakis gives a rate and a round trip; a PDU is a whole block.
+// Columns: name, kbit/s down and up, ms one way, ms of radio delay, TTI in ms, octets of a PDU
+// without its header down and up, quiet uplink.
 constexpr std::array<bearer_profile, 12> profiles{{
     {"umts-384", 384, 32, 75, 60, 10, 40, 40},
     {"umts-128", 128, 32, 75, 60, 10, 40, 40},

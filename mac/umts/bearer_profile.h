@@ -13,16 +13,16 @@ struct bearer_profile {
     std::string_view name;
     double kbps_down, kbps_up;
     double one_way_ms;  // of a packet that fits into one radio block, the mean wait for it included
-    double radio_ms;    // of these, between the two ends of the RLC, beside the block itself
+    double radio_ms;    // part of it between the two ends of the RLC, the block itself not included
     int tti_ms;
-    int block_down, block_up;  // octets of a PDU behind its header
+    int block_down, block_up;  // octets of a PDU without its header
     // The uplink asks for status now and then, not with each last PDU: where a PDU is a whole
     // interval, a status PDU takes as much of the downlink.
     bool quiet_uplink = false;
 };
 
 std::span<const bearer_profile> bearer_profiles();
-// Null: there is none of that name.
+// The profile of that name; null: there is none.
 const bearer_profile* find_bearer_profile(std::string_view name);
 
 }  // namespace wip::umts

@@ -8,7 +8,7 @@
 
 namespace wip::umts {
 
-// Past the end it writes nothing and says so.
+// Writes fields into octets. Past the end it writes nothing, and over() is true.
 class bit_writer {
 public:
     explicit bit_writer(std::span<std::uint8_t> out) : out_(out) {}
@@ -34,7 +34,7 @@ private:
     bool over_ = false;
 };
 
-// Past the end it reads zeros and says so.
+// Reads fields from octets. Past the end it reads zeros, and over() is true.
 class bit_reader {
 public:
     explicit bit_reader(std::span<const std::uint8_t> in) : in_(in) {}

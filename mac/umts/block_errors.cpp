@@ -69,13 +69,13 @@ block_errors::block_errors(const block_error_config& config, std::uint64_t seed)
 
 bool block_errors::lost() noexcept {
     if (!runs_.empty()) {
-        for (; of_run_ == runs_[run_]; of_run_ = 0) run_ = (run_ + 1) % runs_.size();
-        ++of_run_;
+        for (; blocks_of_run_ == runs_[run_]; blocks_of_run_ = 0) run_ = (run_ + 1) % runs_.size();
+        ++blocks_of_run_;
         return run_ % 2 == 1;
     }
     if (period_ > 0) {
-        if (++at_ >= end_) end_ = std::llround(static_cast<double>(++bursts_) * period_);
-        return at_ >= end_ - length_;
+        if (++block_ >= end_) end_ = std::llround(static_cast<double>(++bursts_) * period_);
+        return block_ >= end_ - length_;
     }
     const bool lost = draw() < chain_.loss[static_cast<std::size_t>(state_)];
     double left = draw();

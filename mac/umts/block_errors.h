@@ -4,11 +4,11 @@
 //   uniform      one state: independent blocks
 //   markov2      good without loss, bad without anything else; `burst` is the mean stay in the bad
 //                one, in blocks
-//   chain3       Smaragdakis (2006): correct, the first lost block of a burst, and the further ones
-//                of it; p12 leads from the first to the second, p22 from there to one more
+//   chain3       Smaragdakis (2006): states correct, first lost block of a burst, further lost
+//                block; p12 is the probability of a second lost block, p22 that of each further one
 //   birth_death  three states in a row, good, middle and bad; the middle one loses every second
 //                block; `burst` is the mean stay in each of the two that are not good
-//   external     somebody else says it (bearer.h)
+//   external     a function of the owner decides (bearer::set_fates)
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ enum class error_model : std::uint8_t { uniform, markov2, chain3, birth_death, b
 
 struct block_error_config {
     error_model model = error_model::uniform;
-    double rate = 0;  // share of the blocks that is lost; of a chain up to 0.5
+    double rate = 0;  // share of the blocks that is lost; with a Markov chain up to 0.5
     double burst = setting::umts_error_burst.initial;  // blocks
     double p12 = setting::umts_error_p12.initial, p22 = setting::umts_error_p22.initial;
     // A recorded sequence instead, if there is one: so many blocks arrive, so many are lost, ...;
@@ -34,7 +34,7 @@ struct block_error_config {
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
 
-// Row i: the probability of loss in state i, and of each state behind it.
+// Row i: the probability of loss in state i, and of each next state.
 struct block_chain {
     int states = 1;
     std::array<double, 3> loss{};
@@ -54,9 +54,9 @@ private:
     block_chain chain_;
     std::vector<int> runs_;
     std::size_t run_ = 0;
-    int of_run_ = 0;
+    int blocks_of_run_ = 0;
     double period_ = 0;  // from one burst's end to the next one's, which is rounded to end_
-    std::int64_t length_ = 0, at_ = 0, bursts_ = 1, end_ = 0;
+    std::int64_t length_ = 0, block_ = 0, bursts_ = 1, end_ = 0;
     int state_ = 0;
     splitmix64 random_;
 };

@@ -10,10 +10,10 @@ namespace wip::umts {
 cell::cell(const bearer_config& bearers, const cell_config& config)
     : tti_ns_(bearers.profile.tti_ms * std::int64_t{1'000'000}),
       left_(static_cast<std::size_t>(config.users)) {
-    constexpr std::uint64_t apart = 1'000'003;
+    constexpr std::uint64_t seed_step = 1'000'003;  // any prime that is larger than usual seeds
     for (int u = 0; u < config.users; ++u) {
         bearer_config own = bearers;
-        own.seed += apart * static_cast<std::uint64_t>(u);
+        own.seed += seed_step * static_cast<std::uint64_t>(u);
         bearers_.push_back(std::make_unique<bearer>(own));
         user(u).downlink().deliver_to([this](const link_packet& p) { return links_[0].leave(p); });
         user(u).uplink().deliver_to([this](const link_packet& p) { return links_[1].leave(p); });
@@ -26,7 +26,7 @@ void cell::reconfigure(const cell_config& config) {
     for (std::size_t u = 0; u < all.size(); ++u) {
         const double db = u < config.users_db.size() ? config.users_db[u] : 0;
         all[u].bits = config.kbps * std::pow(10, db / 10) * static_cast<double>(tti_ns_) * 1e-6;
-        if (u < config.classes.size()) all[u].what = config.classes[u];
+        if (u < config.classes.size()) all[u].traffic = config.classes[u];
     }
     scheduler_.configure(config.method, all);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Several users of one cell, a bearer each: as two packet links whose tag is the user. The downlink
-// of the cell is shared (cell_scheduler.h); an uplink is its user's own. With a limit a user whose
-// C/I is 0 dB can have `kbps` if it is alone, another one as many times more or less as its C/I is
-// (a bit needs the same energy over interference), and none more than its bearer's rate.
+// of the cell is shared (cell_scheduler.h); an uplink is its user's own. With a limit, a user that
+// is alone gets `kbps` if its C/I is 0 dB, and otherwise `kbps` times its linear C/I (a bit needs
+// the same energy over interference), but at most its bearer's rate.
 #pragma once
 
 #include <array>
@@ -20,15 +20,15 @@ namespace wip::umts {
 
 struct cell_config {
     int users = 1;
-    double kbps = 0;  // 0: every bearer has its rate
+    double kbps = 0;  // rate of a user with a C/I of 0 dB; 0: every bearer has its own rate
     sharing method = sharing::equal_throughput;
-    std::vector<double> users_db;        // those not named: 0
-    std::vector<traffic_class> classes;  // those not named: interactive
+    std::vector<double> users_db;        // C/I by user; of further users: 0
+    std::vector<traffic_class> classes;  // by user; of further users: interactive
 };
 
 class cell {
 public:
-    // Seeds are the bearer's, other ones for each user; the first has the bearer's own.
+    // The first user has the seed of `bearers`, and each other user one that is derived from it.
     cell(const bearer_config& bearers, const cell_config& config);
 
     packet_link& downlink() { return links_[0]; }

@@ -7,10 +7,10 @@
 //   equal_resource     the user who has had the least of the resource
 //   max_ci             the user with the highest C/I; among equals the one with the fewest bits
 //
-// and the others get the rest. A user who had nothing to send begins with as much as the users had
-// who were served meanwhile: nobody saves up a share. If a PDU needs more than its interval, the
-// excess is taken from the next one, so that over time, to the last PDU, no more than the resource
-// is used.
+// and the others get the rest. A user who had nothing to send begins with as much as the users have
+// who were served in the meantime, so that no user accumulates a share while idle. If a PDU needs
+// more than its interval, the excess is taken from the next one, so that over time, to the last
+// PDU, no more than the resource is used.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ inline constexpr std::array<std::string_view, 4> class_names{"conversational", "
 class cell_scheduler {
 public:
     struct share {
-        double bits = 0;  // that all of the resource carries to it in an interval; 0: any number
-        traffic_class what = traffic_class::interactive;
+        double bits = 0;  // that it would get in an interval with all of the resource; 0: no limit
+        traffic_class traffic = traffic_class::interactive;
     };
 
     // Shares so far are kept if the method is the same.
@@ -39,14 +39,14 @@ public:
     void begin(std::int64_t interval);
     void enter(int user);
     void leave(int user) { users_[static_cast<std::size_t>(user)].ready = false; }
-    // -1: nobody.
+    // The user that sends next; -1: none has anything to send, or the resource is used up.
     int next() const;
     void sent(int user, int bits);
 
 private:
     struct state : share {
         double had_bits = 0, had_resource = 0;
-        std::int64_t ready_in = -1;  // the last interval at whose end it was
+        std::int64_t ready_in = -1;  // the last interval at whose end it was ready
         bool ready = false;
     };
     struct served {
@@ -56,9 +56,10 @@ private:
 
     sharing method_ = sharing::equal_throughput;
     std::vector<state> users_;
-    std::array<served, 4> served_{};  // of each class, totals of the user served last, before that
+    // By class: totals of the user that was served last, before its PDU.
+    std::array<served, 4> served_{};
     std::int64_t interval_ = -1;
-    double left_ = 0;  // of the resource of this interval
+    double resource_left_ = 0;  // in intervals; below 0: a debt
 };
 
 }  // namespace wip::umts

@@ -4,7 +4,7 @@
 //
 // Packets have numbers in the order in which they are offered. A packet is found by its number, or
 // by where it ends in the RLC's stream of PDUs. A record is kept until its fate is certain: one
-// that the RLC gave up may still arrive, and is moved over then.
+// that the RLC has discarded may still arrive, and its fate changes then.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ public:
         std::uint64_t id;
         int tag;
         std::int64_t offered_ns;
-        bool given_up;  // by the sender, so far
+        bool given_up;  // the sender has discarded it
     };
 
     explicit packet_account(rlc_mode mode) : mode_(mode) {}
@@ -43,7 +43,8 @@ public:
     // Journals every packet from now on; null: no longer.
     void follow(sdu_journal* journal) { journal_ = journal; }
 
-    // The number of a packet that is offered; nothing: the account is full, it is refused.
+    // Returns the number of a packet that is offered; nullopt: the account is full, and it is
+    // refused.
     std::optional<std::uint64_t> offer(std::span<const std::uint8_t> packet, int tag,
                                        std::int64_t now_ns);
     packet at(std::uint64_t id) const;
@@ -52,16 +53,17 @@ public:
     // ... ends at that place of its PDUs, ...
     void placed(std::uint64_t id, const sdu_position& end, std::int64_t first_sn,
                 std::int64_t now_ns);
-    // ... and was put together at the other end. Nothing: it is no packet of this direction, has
-    // arrived before, or has another length than it had without acknowledgements to tell.
+    // ... and was put together at the other end. nullopt: no packet ends there, it has arrived
+    // before, or (without acknowledgements) it has another length than the packet that was offered.
     std::optional<packet> assembled(const sdu_position& end, std::size_t bytes) const;
-    // The packet is on its way behind the RLC for `for_ns`, where it cannot be lost.
-    void behind_rlc(std::uint64_t id, std::int64_t for_ns, std::int64_t now_ns);
-    void resolve(std::uint64_t id, fate what, std::int64_t now_ns);
-    // Drops each packet that ended before this position (that of a RESET, or of the PDUs that are
-    // through) and has not been reassembled.
-    void lose_before(const sdu_position& end, fate what, std::int64_t now_ns);
-    // The RLC is set up anew. What was offered later than `entered_until_ns` has not come to it.
+    // The packet has left the RLC and is on its way for another `for_ns`, where it cannot be lost.
+    void leave_rlc(std::uint64_t id, std::int64_t for_ns, std::int64_t now_ns);
+    void resolve(std::uint64_t id, fate to, std::int64_t now_ns);
+    // Drops each packet that ended before this position (that of a RESET, or that up to which all
+    // PDUs have come) and has not been reassembled.
+    void lose_before(const sdu_position& end, fate to, std::int64_t now_ns);
+    // The RLC is set up anew. Packets offered later than `entered_until_ns` have not entered it yet
+    // and are kept.
     void reset(std::int64_t entered_until_ns, std::int64_t now_ns);
 
     link_sums sums() const;
@@ -74,13 +76,13 @@ private:
     static constexpr std::size_t fates = 7;
     struct record {
         int tag = 0;
-        std::int64_t offered_ns = 0, settled_ns = 0;
+        std::int64_t offered_ns = 0, resolved_ns = 0;
         std::size_t bytes = 0;
-        fate what = fate::queued;
+        fate state = fate::queued;
         bool placed = false;
         sdu_position end;
         // Placed once, and no longer in the RLC.
-        bool behind() const { return !placed && end.end > 0; }
+        bool has_left_rlc() const { return !placed && end.end > 0; }
     };
     record& record_of(std::uint64_t id) { return records_[id - first_id_]; }
     const record& record_of(std::uint64_t id) const { return records_[id - first_id_]; }
@@ -91,9 +93,9 @@ private:
 
     rlc_mode mode_;
     sdu_journal* journal_ = nullptr;
-    ring<record> records_;  // of first_id_, first_id_ + 1, ...
+    ring<record> records_;  // of the packets first_id_, first_id_ + 1, ...
     std::uint64_t first_id_ = 0;
-    ring<std::pair<sdu_position, std::uint64_t>> placed_;
+    ring<std::pair<sdu_position, std::uint64_t>> placed_;  // ends and numbers of packets, ascending
     std::array<packets_bytes, fates> sums_;
     packets_bytes in_;
 };

@@ -7,7 +7,7 @@
 namespace wip::umts {
 namespace {
 
-// Length indicators of 15 bits; one of 7 bits has the lower ones.
+// Special values of a length indicator of 15 bits (9.2.2.8); one of 7 bits has their lower 7 bits.
 constexpr std::uint16_t li_exact = 0, li_one_short = 0x7ffb, li_begins = 0x7ffc, li_status = 0x7ffe,
                         li_padding = 0x7fff;
 
@@ -19,7 +19,7 @@ std::uint16_t as_wide(std::uint16_t value, int bytes) {
 
 bool read_pdu(data_mode mode, std::span<const std::uint8_t> pdu, pdu_content& out) noexcept {
     const bool am = mode == data_mode::acknowledged;
-    const int size = static_cast<int>(pdu.size()), wide = li_bytes(mode, size);
+    const int size = static_cast<int>(pdu.size()), li_size = li_bytes(mode, size);
     out.segments.clear();
     out.status_offset = 0;
     out.begins = false;
@@ -33,17 +33,17 @@ bool read_pdu(data_mode mode, std::span<const std::uint8_t> pdu, pdu_content& ou
     bool more = he == 1, padded = false, status = false;
     int end = 0;  // of the data up to the last LI
     for (bool first = true; more; first = false) {
-        if (at + wide > size || padded || status) return false;
-        const unsigned field = wide == 1
+        if (at + li_size > size || padded || status) return false;
+        const unsigned field = li_size == 1
                                    ? pdu[static_cast<std::size_t>(at)]
                                    : static_cast<unsigned>(pdu[static_cast<std::size_t>(at)] << 8 |
                                                            pdu[static_cast<std::size_t>(at) + 1]);
-        const std::uint16_t li = as_wide(static_cast<std::uint16_t>(field >> 1), wide);
+        const std::uint16_t li = as_wide(static_cast<std::uint16_t>(field >> 1), li_size);
         more = (field & 1) != 0;
         if (li == li_padding || (am && li == li_status)) {
             padded = li == li_padding;
             status = !padded;
-        } else if (li == li_exact || (wide == 2 && li == li_one_short)) {
+        } else if (li == li_exact || (li_size == 2 && li == li_one_short)) {
             if (!first) return false;
             out.segments.push_back({0, 0, true, li == li_one_short});
         } else if (!am && li == li_begins) {
@@ -57,7 +57,7 @@ bool read_pdu(data_mode mode, std::span<const std::uint8_t> pdu, pdu_content& ou
             out.segments.push_back({0, static_cast<std::uint16_t>(li - end), true, false});
             end = li;
         }
-        at += wide;
+        at += li_size;
     }
     for (auto& s : out.segments) {
         s.offset = static_cast<std::uint16_t>(at);
@@ -69,8 +69,8 @@ bool read_pdu(data_mode mode, std::span<const std::uint8_t> pdu, pdu_content& ou
         out.status_offset = static_cast<std::size_t>(at);
         return true;
     }
-    // One octet behind an LI of 15 bits is nobody's.
-    const bool stray = wide == 2 && !out.segments.empty() && size - at == 1;
+    // A single octet after the SDUs of a PDU with LIs of 15 bits is unused (9.2.2.8).
+    const bool stray = li_size == 2 && !out.segments.empty() && size - at == 1;
     if (!padded && at < size && !stray)
         out.segments.push_back({static_cast<std::uint16_t>(at),
                                 static_cast<std::uint16_t>(size - at), he == 2, false});
@@ -80,8 +80,8 @@ bool read_pdu(data_mode mode, std::span<const std::uint8_t> pdu, pdu_content& ou
 void pdu_builder::begin(std::uint16_t sn, carry carried, bool first_octet_begins) noexcept {
     sn_ = sn;
     lis_.clear();
-    room_ = bytes_ - header_bytes(mode_);
-    data_ = ends_ = 0;
+    room_octets_ = pdu_bytes_ - header_bytes(mode_);
+    data_octets_ = ends_ = 0;
     he_end_ = false;
     carried_ = carry::nothing;
     if (carried != carry::nothing) {
@@ -94,41 +94,43 @@ void pdu_builder::begin(std::uint16_t sn, carry carried, bool first_octet_begins
 
 void pdu_builder::add_li(std::uint16_t value) noexcept {
     lis_.push_back(value);
-    room_ -= li_bytes(mode_, bytes_);
+    room_octets_ -= li_bytes(mode_, pdu_bytes_);
 }
 
 pdu_builder::taken pdu_builder::take(int left) noexcept {
-    const int wide = li_bytes(mode_, bytes_);
-    if (left > room_) {
-        const int n = room_;
-        data_ += n;
-        room_ = 0;
+    const int li_size = li_bytes(mode_, pdu_bytes_);
+    if (left > room_octets_) {
+        const int n = room_octets_;
+        data_octets_ += n;
+        room_octets_ = 0;
         return {n, false, 0};
     }
-    data_ += left;
-    if (room_ - left < wide) {
-        // No room for the LI: the next PDU says it, or HE does.
-        he_end_ = special_he_ && room_ == left && lis_.empty();
-        if (!he_end_) carried_ = room_ == left ? carry::exact : carry::one_short;
-        room_ = 0;
+    data_octets_ += left;
+    if (room_octets_ - left < li_size) {
+        // There is no room for the LI: the next PDU has it, or HE replaces it.
+        he_end_ = special_he_ && room_octets_ == left && lis_.empty();
+        if (!he_end_) carried_ = room_octets_ == left ? carry::exact : carry::one_short;
+        room_octets_ = 0;
         return {left, he_end_, he_end_ ? 1 : 0};
     }
-    room_ -= left;
-    add_li(static_cast<std::uint16_t>(data_));
-    // A last octet behind an LI of 15 bits is left alone (9.2.2.8).
-    if (wide == 2 && room_ == 1) room_ = 0;
+    room_octets_ -= left;
+    add_li(static_cast<std::uint16_t>(data_octets_));
+    // A last octet after an SDU with an LI of 15 bits stays unused (9.2.2.8).
+    if (li_size == 2 && room_octets_ == 1) room_octets_ = 0;
     return {left, true, ++ends_};
 }
 
 padding pdu_builder::finish(std::span<const std::uint8_t> data,
                             std::span<std::uint8_t> pdu) noexcept {
-    const int wide = li_bytes(mode_, bytes_);
-    int pads = bytes_ - header_bytes(mode_) - static_cast<int>(lis_.size()) * wide - data_;
-    // Less than an LI is left only where what ends says so, here or in the next PDU.
-    const bool padded = pads >= wide;
+    const int li_size = li_bytes(mode_, pdu_bytes_);
+    int pads =
+        pdu_bytes_ - header_bytes(mode_) - static_cast<int>(lis_.size()) * li_size - data_octets_;
+    // If fewer octets than an LI are left, no padding LI is needed: the LI of the SDU that ends,
+    // here or in the next PDU, shows that they are unused.
+    const bool padded = pads >= li_size;
     if (padded) {
         lis_.push_back(li_padding);
-        pads -= wide;
+        pads -= li_size;
     }
     const unsigned extension = lis_.empty() ? (he_end_ ? 2U : 0U) : 1U;
     std::size_t at = 0;
@@ -142,7 +144,7 @@ padding pdu_builder::finish(std::span<const std::uint8_t> data,
     for (std::size_t i = 0; i < lis_.size(); ++i) {
         if (padded && i + 1 == lis_.size()) rest.li = at;
         const unsigned e = i + 1 < lis_.size() ? 1 : 0;
-        if (wide == 1) {
+        if (li_size == 1) {
             pdu[at++] = static_cast<std::uint8_t>((lis_[i] & 0x7fU) << 1 | e);
         } else {
             pdu[at++] = static_cast<std::uint8_t>(lis_[i] >> 7);
@@ -162,8 +164,8 @@ void set_poll(std::span<std::uint8_t> amd_pdu, bool poll) noexcept {
 void put_status(std::span<std::uint8_t> amd_pdu, const padding& rest,
                 std::span<const std::uint8_t> status) noexcept {
     // The last LI: 111...111 becomes 111...110.
-    const int wide = li_bytes(data_mode::acknowledged, static_cast<int>(amd_pdu.size()));
-    amd_pdu[rest.li + static_cast<std::size_t>(wide) - 1] = 0x7e << 1;
+    const int li_size = li_bytes(data_mode::acknowledged, static_cast<int>(amd_pdu.size()));
+    amd_pdu[rest.li + static_cast<std::size_t>(li_size) - 1] = 0x7e << 1;
     std::memcpy(&amd_pdu[rest.from], status.data(), status.size());
 }
 

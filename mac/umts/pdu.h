@@ -4,12 +4,11 @@
 //   AMD  D/C = 1, SN 12, P 1, HE 2 | LI, E ... | data | padding or a piggybacked STATUS PDU
 //   UMD  SN 7, E 1                 | LI, E ... | data | padding
 //
-// A length indicator (LI) of 7 or 15 bits says where an SDU ends: the octets up to its last one,
-// counted from the last LI on (so each is more than the one before).
-// Values that are no length have meanings of their own: 0: the PDU before was filled exactly by the
-// end of an SDU; one octet short of that (15 bits only); the rest is a STATUS PDU; the rest is
-// padding; the first octet begins an SDU (UMD). An AMD PDU whose HE is 2 ends with the end of an
-// SDU.
+// A length indicator (LI) of 7 or 15 bits tells where an SDU ends: the number of octets from the
+// end of the LIs to the end of the SDU (so each is larger than the previous one). Values that are
+// no length have special meanings: 0: the PDU before was filled exactly by the end of an SDU; one
+// octet short of that (15 bits only); the rest is a STATUS PDU; the rest is padding; the first
+// octet begins an SDU (UMD). An AMD PDU whose HE is 2 ends with the end of an SDU.
 #pragma once
 
 #include <cstddef>
@@ -56,8 +55,8 @@ struct pdu_content {
     bool open() const { return !segments.empty() && !segments.back().ends; }
 };
 
-// False: it is none, or its fields contradict each other. Allocates nothing once `out` was made for
-// PDUs of this size.
+// Reads a data PDU. False: it is none, or its fields contradict each other. Allocates nothing once
+// `out` was made for PDUs of this size.
 bool read_pdu(data_mode mode, std::span<const std::uint8_t> pdu, pdu_content& out) noexcept;
 
 // The place of the padding's LI in a PDU, and its first octet. li 0: there is no padding.
@@ -69,28 +68,29 @@ struct padding {
 // Fills one data PDU. Octets come from the owner of the SDUs.
 class pdu_builder {
 public:
-    // `carried`: of the builder of the PDU before, what it could not say.
+    // The end of an SDU for which a PDU has no LI, so that the next PDU has to have it: the PDU was
+    // filled exactly, or to one octet short of that.
     enum class carry : std::uint8_t { nothing, exact, one_short };
 
     pdu_builder(data_mode mode, int pdu_bytes, bool special_he)
-        : mode_(mode), bytes_(pdu_bytes), special_he_(special_he) {
+        : mode_(mode), pdu_bytes_(pdu_bytes), special_he_(special_he) {
         lis_.reserve(static_cast<std::size_t>(pdu_bytes) + 2);
     }
 
     void begin(std::uint16_t sn, carry carried, bool first_octet_begins) noexcept;
     // Room for data now.
-    int room() const { return room_; }
-    // How many octets of an SDU of which `left` are left go in, and whether it ends in this PDU;
-    // with its LI. Call while room() > 0.
+    int room() const { return room_octets_; }
+    // Takes octets of an SDU of which `left` are left. Returns how many of them fit, and whether
+    // the SDU ends in this PDU. Call while room() > 0.
     struct taken {
         int bytes;
         bool ends;  // there is an LI (or HE) in this PDU for it
         int li;     // which one, from 1
     };
     taken take(int left) noexcept;
-    // The information that the next PDU has to carry.
+    // The end that the next PDU has to tell: argument of its begin().
     carry carried() const { return carried_; }
-    bool full() const { return room_ == 0; }
+    bool full() const { return room_octets_ == 0; }
     // Writes header, LIs and padding; `data` are the octets taken, in order.
     padding finish(std::span<const std::uint8_t> data, std::span<std::uint8_t> pdu) noexcept;
 
@@ -98,12 +98,12 @@ private:
     void add_li(std::uint16_t value) noexcept;
 
     data_mode mode_;
-    int bytes_;
+    int pdu_bytes_;
     bool special_he_;
     std::uint16_t sn_ = 0;
     std::vector<std::uint16_t> lis_;
-    int room_ = 0, data_ = 0, ends_ = 0;
-    bool he_end_ = false;
+    int room_octets_ = 0, data_octets_ = 0, ends_ = 0;
+    bool he_end_ = false;  // HE marks the end of the SDU
     carry carried_ = carry::nothing;
 };
 

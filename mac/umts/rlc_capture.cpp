@@ -9,11 +9,11 @@ namespace {
 constexpr std::string_view signature = "umts-rlc";
 constexpr std::uint8_t tag_payload = 1, tag_channel = 2, tag_mode = 3, tag_direction = 4,
                        tag_urnti = 5, tag_bearer = 6, tag_li = 7;
-constexpr std::uint8_t ps_dtch = 4;   // logical channel of packet-switched user data
-constexpr std::uint16_t port = 9999;  // the framing has none of its own
+constexpr std::uint8_t ps_dtch = 4;       // logical channel of packet-switched user data
+constexpr std::uint16_t udp_port = 9999;  // the framing has none of its own
 constexpr int ip_bytes = 20, udp_bytes = 8;
 
-void big(std::vector<std::uint8_t>& out, std::uint32_t value, int bytes) {
+void put_big_endian(std::vector<std::uint8_t>& out, std::uint32_t value, int bytes) {
     while (bytes-- > 0) out.push_back(static_cast<std::uint8_t>(value >> 8 * bytes));
 }
 
@@ -33,15 +33,15 @@ void frame_pdu(const rlc_channel& c, std::span<const std::uint8_t> pdu,
     const std::size_t framing = signature.size() + (c.user_data ? 2 : 0) + 2 + 2 + 5 + 2 + 2 + 1;
     const auto udp = static_cast<std::uint32_t>(udp_bytes + framing + pdu.size());
     out.clear();
-    big(out, 0x4500, 2);
-    big(out, ip_bytes + udp, 2);
-    big(out, 0, 4);
-    out.push_back(64);
-    out.push_back(17);
-    big(out, 0, 2);  // checksum, below
-    constexpr std::uint32_t server = 0x0a2a0001;
-    big(out, c.downlink ? server : server + c.urnti, 4);
-    big(out, c.downlink ? server + c.urnti : server, 4);
+    put_big_endian(out, 0x4500, 2);
+    put_big_endian(out, ip_bytes + udp, 2);
+    put_big_endian(out, 0, 4);
+    out.push_back(64);                            // time to live
+    out.push_back(17);                            // UDP
+    put_big_endian(out, 0, 2);                    // checksum, below
+    constexpr std::uint32_t server = 0x0a2a0001;  // 10.42.0.1
+    put_big_endian(out, c.downlink ? server : server + c.urnti, 4);
+    put_big_endian(out, c.downlink ? server + c.urnti : server, 4);
     std::uint32_t sum = 0;
     for (int i = 0; i < ip_bytes; i += 2)
         sum += static_cast<std::uint32_t>(out[static_cast<std::size_t>(i)] << 8 |
@@ -49,26 +49,26 @@ void frame_pdu(const rlc_channel& c, std::span<const std::uint8_t> pdu,
     sum = (sum & 0xffff) + (sum >> 16);
     out[10] = static_cast<std::uint8_t>(~sum >> 8);
     out[11] = static_cast<std::uint8_t>(~sum);
-    big(out, port, 2);
-    big(out, port, 2);
-    big(out, udp, 2);
-    big(out, 0, 2);
+    put_big_endian(out, udp_port, 2);
+    put_big_endian(out, udp_port, 2);
+    put_big_endian(out, udp, 2);
+    put_big_endian(out, 0, 2);
     out.insert(out.end(), signature.begin(), signature.end());
     if (c.user_data) {
-        big(out, tag_channel, 1);
-        big(out, ps_dtch, 1);
+        put_big_endian(out, tag_channel, 1);
+        put_big_endian(out, ps_dtch, 1);
     }
-    big(out, tag_mode, 1);
-    big(out, static_cast<std::uint32_t>(c.mode), 1);
-    big(out, tag_direction, 1);
-    big(out, c.downlink ? 1 : 0, 1);
-    big(out, tag_urnti, 1);
-    big(out, c.urnti, 4);
-    big(out, tag_bearer, 1);
-    big(out, c.radio_bearer, 1);
-    big(out, tag_li, 1);
-    big(out, c.wide_li ? 2 : 1, 1);
-    big(out, tag_payload, 1);
+    put_big_endian(out, tag_mode, 1);
+    put_big_endian(out, static_cast<std::uint32_t>(c.mode), 1);
+    put_big_endian(out, tag_direction, 1);
+    put_big_endian(out, c.downlink ? 1 : 0, 1);
+    put_big_endian(out, tag_urnti, 1);
+    put_big_endian(out, c.urnti, 4);
+    put_big_endian(out, tag_bearer, 1);
+    put_big_endian(out, c.radio_bearer, 1);
+    put_big_endian(out, tag_li, 1);
+    put_big_endian(out, c.wide_li ? 2 : 1, 1);
+    put_big_endian(out, tag_payload, 1);
     out.insert(out.end(), pdu.begin(), pdu.end());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PDUs of the RLC for foreign eyes: each in the UDP framing that Wireshark's heuristic dissector
+// PDUs of the RLC for other programs: each in the UDP framing that Wireshark's heuristic dissector
 // knows (epan/dissectors/packet-rlc.h; enable it: --enable-heuristic rlc_udp), in an IPv4 packet.
 //
 //   "umts-rlc" | 2 logical channel, if `user_data` | 3 mode | 4 direction | 5 U-RNTI (4 octets)
@@ -18,7 +18,8 @@ namespace wip::umts {
 struct rlc_channel {
     rlc_mode mode = rlc_mode::acknowledged;
     bool downlink = true;
-    std::uint32_t urnti = 1;  // 10.42.0.1 sends to 10.42.0.(1 + that), or it to that
+    // The terminal's address is 10.42.0.(1 + urnti), the network's 10.42.0.1.
+    std::uint32_t urnti = 1;
     std::uint8_t radio_bearer = 5;
     bool wide_li = false;  // 15 bits
     // Says that SDUs are IP packets, which are dissected then. A capture that has them at the IP

@@ -18,47 +18,52 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 class acknowledged final : public rlc_entity {
 public:
     acknowledged(const am_config& sends, const am_config& takes, events e)
-        : it_(sends, takes, {std::move(e.placed), std::move(e.discarded), std::move(e.deliver)}) {}
+        : entity_(sends, takes,
+                  {std::move(e.placed), std::move(e.discarded), std::move(e.deliver)}) {}
     bool on_sdu(std::span<const std::uint8_t> sdu, std::uint64_t id, std::int64_t now_ns) override {
-        return it_.on_sdu(sdu, id, now_ns);
+        return entity_.on_sdu(sdu, id, now_ns);
     }
     void on_pdu(std::span<const std::uint8_t> pdu, std::int64_t, std::int64_t now_ns) override {
-        if (!pdu.empty()) it_.on_pdu(pdu, now_ns);
+        if (!pdu.empty()) entity_.on_pdu(pdu, now_ns);
     }
-    void begin_interval(int, int, std::int64_t now_ns) override { it_.advance(now_ns); }
+    void begin_interval(int, int, std::int64_t now_ns) override { entity_.advance(now_ns); }
     sent next_pdu(std::span<std::uint8_t> pdu, std::int64_t now_ns) override {
-        const std::uint64_t before = it_.transmitter().counts().retransmissions;
-        if (!it_.next_pdu(pdu, now_ns)) return {};
+        const std::uint64_t before = entity_.transmitter().counts().retransmissions;
+        if (!entity_.next_pdu(pdu, now_ns)) return {};
         const bool data = (pdu[0] & 0x80U) != 0;
         return {pdu.size(), data ? (pdu[0] & 0x7fU) << 5 | pdu[1] >> 3 : -1,
-                it_.transmitter().counts().retransmissions != before};
+                entity_.transmitter().counts().retransmissions != before};
     }
-    bool has_pdu(std::int64_t now_ns) const override { return it_.has_pdu(now_ns); }
-    std::int64_t next_wakeup(std::int64_t now_ns) const override { return it_.next_wakeup(now_ns); }
+    bool has_pdu(std::int64_t now_ns) const override { return entity_.has_pdu(now_ns); }
+    std::int64_t next_wakeup(std::int64_t now_ns) const override {
+        return entity_.next_wakeup(now_ns);
+    }
     rlc_counts counts() const override {
-        const auto& t = it_.transmitter();
+        const auto& t = entity_.transmitter();
         return {.pdus = t.counts().pdus,
                 .retransmissions = t.counts().retransmissions,
                 .polls = t.counts().polls,
-                .status_pdus = it_.counts().status_pdus,
-                .piggybacked = it_.counts().piggybacked,
-                .resets = it_.counts().resets,
+                .status_pdus = entity_.counts().status_pdus,
+                .piggybacked = entity_.counts().piggybacked,
+                .resets = entity_.counts().resets,
                 .window_used = t.next_sn() - t.acknowledged(),
                 .discarded = t.counts().discarded,
                 .held = t.held_sdus(),
-                .received = it_.receiver().counts().held,
-                .most_received = it_.receiver().counts().most_held};
+                .received = entity_.receiver().counts().held,
+                .most_received = entity_.receiver().counts().most_held};
     }
     void on_arrival(std::int64_t number) override {
-        it_.on_arrival(static_cast<std::uint16_t>(number));
+        entity_.on_arrival(static_cast<std::uint16_t>(number));
     }
-    void on_loss(std::int64_t number) override { it_.on_loss(static_cast<std::uint16_t>(number)); }
-    void ask_for_window(int pdus) override { it_.ask_for_window(pdus); }
-    bool failed() const override { return it_.failed(); }
-    std::uint32_t epoch() const override { return it_.epoch(); }
+    void on_loss(std::int64_t number) override {
+        entity_.on_loss(static_cast<std::uint16_t>(number));
+    }
+    void ask_for_window(int pdus) override { entity_.ask_for_window(pdus); }
+    bool failed() const override { return entity_.failed(); }
+    std::uint32_t epoch() const override { return entity_.epoch(); }
 
 private:
-    am_entity it_;
+    am_entity entity_;
 };
 
 um_config unacknowledged_of(const am_config& c) {
@@ -112,7 +117,7 @@ public:
         : config_(unacknowledged_of(sends)),
           events_(std::move(e)),
           receiver_([this](std::span<const std::uint8_t> sdu) {
-              events_.deliver(sdu, {0, came_, 1});
+              events_.deliver(sdu, {0, received_number_, 1});
           }) {}
     bool on_sdu(std::span<const std::uint8_t> sdu, std::uint64_t id, std::int64_t now_ns) override {
         if (static_cast<int>(queue_.size()) >= config_.queue_sdus || sdu.empty() ||
@@ -125,7 +130,7 @@ public:
         return true;
     }
     void on_pdu(std::span<const std::uint8_t> pdu, std::int64_t number, std::int64_t) override {
-        came_ = number;
+        received_number_ = number;
         receiver_.on_pdu(pdu);
     }
     void end_of_interval() override { receiver_.end_of_interval(); }
@@ -141,18 +146,18 @@ public:
                 break;
             }
         }
-        which_ = 0;
+        pdu_index_ = 0;
         sending_ = !queue_.empty() && pdus_of(queue_.front()) <= pdus;
     }
     sent next_pdu(std::span<std::uint8_t> pdu, std::int64_t) override {
         if (!sending_) return {};
         held& h = queue_.front();
-        if (which_ == 0) events_.placed(h.id, {0, next_, 1}, next_);
-        const auto part = tm_pdu(h.data, config_.pdu_bytes, which_++);
+        if (pdu_index_ == 0) events_.placed(h.id, {0, next_, 1}, next_);
+        const auto part = tm_pdu(h.data, config_.pdu_bytes, pdu_index_++);
         std::ranges::copy(part, pdu.begin());
         ++counts_.pdus;
         const sent s{part.size(), next_, false};
-        if (which_ == pdus_of(h)) {
+        if (pdu_index_ == pdus_of(h)) {
             sending_ = false;
             ++next_;
             queue_.pop();
@@ -183,9 +188,9 @@ private:
     events events_;
     tm_receiver receiver_;
     ring<held> queue_;
-    std::int64_t next_ = 0, came_ = 0;  // SDUs
-    int which_ = 0;
-    bool sending_ = false;  // the first of the queue, in this interval
+    std::int64_t next_ = 0, received_number_ = 0;  // numbers of SDUs
+    int pdu_index_ = 0;                            // of its PDUs in this interval
+    bool sending_ = false;  // the first SDU of the queue is sent in this interval
     rlc_counts counts_;
 };
 

@@ -3,9 +3,9 @@
 // by which the bearer distinguishes what it carries, without the modulus of the header; a
 // transparent PDU, which has none, has that of its SDU.
 //
-// Acknowledged: am_entity.h. Unacknowledged and transparent (um_entity.h) with what they need to
-// live: a queue, and a timer that gives up SDUs of which nothing has been sent. A transparent SDU
-// has the PDUs of an interval to itself, so one for which no interval has enough is given up.
+// Acknowledged: am_entity.h. Unacknowledged and transparent: those of um_entity.h, with a queue and
+// a timer that discards SDUs of which nothing has been sent. A transparent SDU has the PDUs of an
+// interval to itself, so one that no interval has enough PDUs for is discarded.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct rlc_counts {
     std::int64_t window_used = 0;
     std::uint64_t discarded = 0;  // SDUs
     std::uint64_t held = 0;       // SDUs
-    // Octets of SDUs that were received and not handed out: now, and at most.
+    // Octets of SDUs that were received and not handed out: now, and at most so far.
     std::int64_t received = 0, most_received = 0;
 };
 
@@ -42,7 +42,7 @@ public:
     struct sent {
         std::size_t bytes = 0;     // 0: there was no PDU
         std::int64_t number = -1;  // -1: no data
-        bool again = false;
+        bool again = false;        // it is a retransmission
     };
 
     virtual ~rlc_entity() = default;
@@ -76,7 +76,7 @@ constexpr int header_of(rlc_mode mode) {
                                               : header_bytes(data_mode::acknowledged);
 }
 
-// The count of sequence numbers of a mode, after which PDUs begin anew; 0: its PDUs have none.
+// The number of sequence numbers of a mode; 0: its PDUs have none.
 constexpr int numbers_of(rlc_mode mode) {
     return mode == rlc_mode::transparent      ? 0
            : mode == rlc_mode::unacknowledged ? um_sn_space

@@ -38,8 +38,8 @@ void rrc::enter(rrc_state s, std::int64_t now_ns) {
     ++changes_;
 }
 
-// How long it stays as it is without traffic.
-std::int64_t rrc::patience_ns() const {
+// The time without traffic after which the state is left.
+std::int64_t rrc::inactivity_limit_ns() const {
     switch (state_) {
         case rrc_state::dch:
             return config_.dch_inactive_ns;
@@ -63,18 +63,20 @@ void rrc::update(std::int64_t waiting_bytes, bool active, std::int64_t now_ns) {
     if (config_.always_dch) return;
     if (now_ns >= due_ns_) enter(wanted_, due_ns_);
     // Down the steps that the silence was long enough for.
-    while (due_ns_ == never && state_ != rrc_state::idle && now_ns - last_ns_ >= patience_ns())
-        enter(static_cast<rrc_state>(static_cast<int>(state_) - 1), last_ns_ + patience_ns());
+    while (due_ns_ == never && state_ != rrc_state::idle &&
+           now_ns - last_ns_ >= inactivity_limit_ns())
+        enter(static_cast<rrc_state>(static_cast<int>(state_) - 1),
+              last_ns_ + inactivity_limit_ns());
     if (waiting_bytes > 0 || active) last_ns_ = now_ns;
     if (waiting_bytes == 0 || due_ns_ != never) return;
-    const bool much = waiting_bytes > config_.threshold_bytes;
+    const bool above_threshold = waiting_bytes > config_.threshold_bytes;
     if (state_ == rrc_state::idle) {
-        wanted_ = much ? rrc_state::dch : rrc_state::fach;
+        wanted_ = above_threshold ? rrc_state::dch : rrc_state::fach;
         due_ns_ = now_ns + config_.set_up_ns;
     } else if (state_ == rrc_state::pch) {
         wanted_ = rrc_state::fach;
         due_ns_ = now_ns + config_.page_ns;
-    } else if (state_ == rrc_state::fach && much) {
+    } else if (state_ == rrc_state::fach && above_threshold) {
         wanted_ = rrc_state::dch;
         due_ns_ = now_ns + config_.switch_ns;
     }

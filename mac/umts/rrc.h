@@ -7,7 +7,7 @@
 //   DCH --inactive--> FACH --inactive--> PCH --inactive--> idle
 //
 // On FACH the rate is a few kbit/s, both ways. It has no clock: time comes with every call and does
-// not go back; what silence does to the state is found out when something is asked.
+// not go back; a change of state after a time of silence is found out at the next call.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ public:
     // Updates the state. `waiting_bytes`: of both directions together; `active`: packets are being
     // sent.
     void update(std::int64_t waiting_bytes, bool active, std::int64_t now_ns);
-    // The state by the last update(), and the one after the silence since then.
+    // The state at the last update(), and the one at `now_ns` if there is no traffic until then.
     rrc_state state() const { return state_; }
     rrc_state state_at(std::int64_t now_ns) const;
     // Whether data can be sent.
@@ -46,7 +46,7 @@ public:
 
 private:
     void enter(rrc_state s, std::int64_t now_ns);
-    std::int64_t patience_ns() const;
+    std::int64_t inactivity_limit_ns() const;
 
     rrc_config config_;
     rrc_state state_, wanted_ = rrc_state::dch;

@@ -174,11 +174,11 @@ void status_writer::acknowledge(const receiver_state& s, missing_format format) 
     sn(acknowledged);
 }
 
-// Each returns up to where it says everything.
+// Each of the three writes as many fields as fit, and returns the SN up to which they are complete.
 std::int64_t status_writer::list(const receiver_state& s) {
     std::array<missing_run, most_words> pairs;
     std::size_t run = 0;
-    int skip = 0;  // of that run, written before
+    int skip = 0;  // PDUs of the run that have been written
     while (run < s.missing.size()) {
         std::size_t n = 0;
         for (; n < most_words && run < s.missing.size() && fits(8 + 16 * (n + 1)); ++n) {
@@ -207,7 +207,8 @@ std::int64_t status_writer::bitmap(const receiver_state& s) {
         if (!fits(20 + 8)) return at;
         const auto octets = std::min<std::int64_t>(
             {(end - at + 7) / 8, 16, static_cast<std::int64_t>(out_.left() - 16 - 20) / 8});
-        // Bits of PDUs behind the last one must not acknowledge them.
+        // Bits of PDUs after the last missing one are 1; the ACK field limits what they
+        // acknowledge.
         out_.put(field_bitmap, 4);
         out_.put(static_cast<unsigned>(octets - 1), 4);
         sn(at);
@@ -244,7 +245,7 @@ std::int64_t status_writer::rlist(const receiver_state& s) {
             n = m + k;
             return true;
         };
-        ++skip;  // FSN says the first one
+        ++skip;  // the field FSN is the first one
         bool more = true;
         while (more && run < s.missing.size()) {
             const auto& r = s.missing[run];

@@ -22,8 +22,8 @@ namespace wip::umts {
 enum class control_type : std::uint8_t { status = 0, reset = 1, reset_ack = 2 };
 enum class missing_format : std::uint8_t { list, bitmap, rlist };
 
-// SNs up to which SDUs are discarded: all that end before PDU `sn`, and those that its first `n`
-// LIs end.
+// The content of an MRW or MRW_ACK: the place up to which SDUs are discarded: all that end before
+// PDU `sn`, and those that its first `n` LIs end.
 struct window_move {
     std::uint16_t sn = 0;
     std::uint8_t n = 0;
@@ -35,14 +35,14 @@ struct status_content {
     std::optional<std::uint16_t> ack, window, poll;
     std::optional<window_move> move, move_ack;
     std::vector<std::uint16_t> missing;
-    status_content() { missing.reserve(8192); }
+    status_content() { missing.reserve(8192); }  // more than the PDUs of one status
 };
 
-// False: damaged, nothing in it is to be accepted. `pdu` begins with
-// the status, also where it is piggybacked. Allocates nothing.
+// Reads a STATUS PDU. False: it is damaged, and nothing in it may be used. `pdu` begins with the
+// status, also where it is piggybacked. Allocates nothing.
 bool read_status(std::span<const std::uint8_t> pdu, status_content& out) noexcept;
 
-// Neighbours that are missing.
+// A run of missing PDUs.
 struct missing_run {
     std::int64_t first = 0;
     int count = 0;
@@ -73,7 +73,7 @@ private:
     std::int64_t list(const receiver_state& s);
     std::int64_t bitmap(const receiver_state& s);
     std::int64_t rlist(const receiver_state& s);
-    // Whether so many bits fit beside the last field.
+    // Whether so many bits fit in front of the last field, an ACK of 16 bits.
     bool fits(std::size_t bits) const { return out_.left() >= bits + 16; }
     void sn(std::int64_t v) { out_.put(static_cast<std::uint32_t>(v) & 0xfffU, 12); }
 
@@ -88,7 +88,7 @@ struct reset_content {
 };
 void write_reset(const reset_content& r, std::span<std::uint8_t> pdu) noexcept;
 std::optional<reset_content> read_reset(std::span<const std::uint8_t> pdu) noexcept;
-// The type of a control PDU of an acknowledged entity; nothing: it is a data PDU, or no PDU at all.
+// The type of a control PDU of an acknowledged entity; nullopt: it is a data PDU, or no PDU at all.
 std::optional<control_type> control_type_of(std::span<const std::uint8_t> pdu) noexcept;
 
 }  // namespace wip::umts

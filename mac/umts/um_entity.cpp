@@ -72,7 +72,8 @@ bool um_transmitter::next_pdu(std::span<std::uint8_t> pdu, std::int64_t now_ns) 
         advance(now_ns);
     }
     carry_ = builder_.carried();
-    // A PDU that ends with an end or with padding announces nothing to the one behind it.
+    // After a PDU that ends with the end of an SDU, or with padding, the next one begins with an
+    // SDU.
     begins_ = carry_ == pdu_builder::carry::nothing && (count_ == 0 || front().taken == 0);
     builder_.finish(data_, pdu);
     sn_ = (sn_ + 1) % um_sn_space;
@@ -121,8 +122,8 @@ void um_receiver::on_pdu(std::span<const std::uint8_t> pdu) {
     }
 }
 
-std::span<const std::uint8_t> tm_pdu(std::span<const std::uint8_t> sdu, int pdu_bytes, int which) {
-    const auto from = static_cast<std::size_t>(which * pdu_bytes);
+std::span<const std::uint8_t> tm_pdu(std::span<const std::uint8_t> sdu, int pdu_bytes, int index) {
+    const auto from = static_cast<std::size_t>(index * pdu_bytes);
     if (from >= sdu.size()) return {};
     return sdu.subspan(from, std::min(static_cast<std::size_t>(pdu_bytes), sdu.size() - from));
 }

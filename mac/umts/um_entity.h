@@ -2,9 +2,10 @@
 // Unacknowledged and transparent RLC (TS 25.322, 11.2, 11.1). An SDU of which a PDU is missing is
 // not delivered; nothing is sent again.
 //
-// Unacknowledged: SDUs are cut and concatenated in PDUs with a number of 7 bits, the first PDU of
-// an SDU says so unless the end before it does. Transparent: an SDU has the PDUs of one
-// transmission time interval to itself, without any header; the bearer keeps them together.
+// Unacknowledged: SDUs are cut and concatenated in PDUs with a number of 7 bits. The first PDU of
+// an SDU tells that the SDU begins, unless the LI of the SDU before it does. Transparent: an SDU
+// has the PDUs of one transmission time interval to itself, without any header; the bearer keeps
+// them together.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct um_config {
     int queue_sdus = 200;
     int largest_sdu = 1500;
     std::int64_t discard_ns =
-        0;  // an SDU of which nothing was sent by then is given up; 0: none is
+        0;  // an SDU of which nothing has been sent by then is discarded; 0: none is
 };
 
 struct um_counts {
@@ -39,7 +40,7 @@ public:
         const um_config& config, placed_fn placed = [](auto, const auto&, auto) {},
         discarded_fn discarded = [](auto) {});
     bool on_sdu(std::span<const std::uint8_t> sdu, std::int64_t now_ns, std::uint64_t id = 0);
-    // Gives up what has waited for too long.
+    // Discards SDUs that have waited for longer than discard_ns.
     void advance(std::int64_t now_ns);
     bool has_pdu() const { return count_ > 0 || carry_ != pdu_builder::carry::nothing; }
     bool next_pdu(std::span<std::uint8_t> pdu, std::int64_t now_ns);
@@ -59,7 +60,7 @@ private:
     um_config config_;
     placed_fn placed_;
     discarded_fn discarded_;
-    std::uint64_t carried_id_ = 0;  // whose end the next PDU has to say
+    std::uint64_t carried_id_ = 0;  // the SDU whose end the LI of the next PDU tells
     std::int64_t carried_first_pdu_ = 0;
     std::vector<held> sdus_;
     std::size_t front_ = 0, count_ = 0;
@@ -67,7 +68,7 @@ private:
     pdu_builder::carry carry_ = pdu_builder::carry::nothing;
     std::vector<std::uint8_t> data_;
     int sn_ = 0;
-    bool begins_ = true;  // the next PDU, with an SDU that no LI before it announces
+    bool begins_ = true;  // the next PDU begins with an SDU, and no LI has announced it
     um_counts counts_;
 };
 
@@ -91,13 +92,14 @@ private:
     um_counts counts_;
 };
 
-// Octets of each PDU of an SDU in transparent mode, by turns: all of `pdu_bytes` but the last.
+// The number of PDUs of an SDU in transparent mode, and the octets of one of them, counted from 0.
+// All but the last have `pdu_bytes` octets.
 constexpr int tm_pdus(int sdu_bytes, int pdu_bytes) {
     return (sdu_bytes + pdu_bytes - 1) / pdu_bytes;
 }
-std::span<const std::uint8_t> tm_pdu(std::span<const std::uint8_t> sdu, int pdu_bytes, int which);
+std::span<const std::uint8_t> tm_pdu(std::span<const std::uint8_t> sdu, int pdu_bytes, int index);
 
-// The PDUs of an interval, put together. Nothing is delivered of one of which a PDU is missing.
+// Puts the PDUs of an interval together. If one of them is missing, nothing is delivered.
 class tm_receiver {
 public:
     using deliver_fn = um_receiver::deliver_fn;

@@ -31,6 +31,7 @@ void correct_checksum(std::span<std::uint8_t> header, std::uint16_t before, std:
     header[11] = static_cast<std::uint8_t>(~sum);
 }
 
+// FNV-1a with 64 bits; value() mixes the bits again and returns the upper half.
 class fnv {
 public:
     explicit fnv(std::uint64_t key) : state_(key ^ 0xcbf29ce484222325U) {}

@@ -19,7 +19,8 @@
 // interval of the switch table (docs/explanation/mac.md); uniform quantisation adds 0.14 dB rms.
 //
 // The two CRCs, 15 bits here and 16 of the control region over all of it, are 31 conditions on a
-// wrongly decoded form. docs/reference/air-interface.md says how seldom a wrong ACK passes them.
+// wrongly decoded form. docs/reference/air-interface.md has the probability that a wrong ACK passes
+// both.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Fields by which an IP packet differs from its neighbours: protocol, ports, sequence number,
-// identification. The reader takes the fields that are there and nothing else: a short or odd
+// identification. The reader takes the fields that are there and nothing else: a short or malformed
 // packet gives zeros, never an error.
 #pragma once
 
@@ -21,8 +21,9 @@ struct flow_fields {
 
 flow_fields read_flow_fields(std::span<const std::uint8_t> packet) noexcept;
 
-// The bytes that a packet carries for an application: behind the TCP or UDP header, or behind the
-// IP header of other protocols and of later fragments. 0: none, or no IP packet.
+// The bytes that a packet carries for an application: those after the TCP or UDP header, or after
+// the IP header of other protocols and of later fragments. 0: there are none, or it is no IP
+// packet.
 std::size_t application_bytes(std::span<const std::uint8_t> packet) noexcept;
 
 }  // namespace wip

@@ -11,7 +11,8 @@
 
 namespace wip {
 
-inline constexpr std::size_t max_ip_header_bytes = 60;  // as much as is ever needed to evaluate
+// Bytes that are always enough for read_ip_header()
+inline constexpr std::size_t max_ip_header_bytes = 60;
 inline constexpr std::size_t max_packet_bytes = 65575;  // IPv6 header + 65535
 
 struct ip_header {

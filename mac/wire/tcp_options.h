@@ -22,8 +22,8 @@ inline std::uint32_t read32(bytes b, std::size_t at) {
     return std::uint32_t{read16(b, at)} << 16 | read16(b, at + 2);
 }
 
-// Walks over TCP options: visit(kind, option bytes) until it says false. False when they are not
-// well-formed.
+// Calls visit(kind, option bytes) for each TCP option until it returns false. Returns false then,
+// and when the options are malformed.
 template <class Visit>
 bool for_each_option(bytes options, Visit&& visit) {
     for (std::size_t i = 0; i < options.size();) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How long what happens on an 802.11b channel takes (IEEE 802.11-2016, clauses 10.3 and 16): frames
-// of the DSSS and CCK PHY with a preamble and header of 192 us (long) or 96 us (short) and a
+// The durations of frames and spaces on an 802.11b channel (IEEE 802.11-2016, clauses 10.3 and 16):
+// frames of the DSSS and CCK PHY with a preamble and header of 192 us (long) or 96 us (short) and a
 // payload of whole microseconds, and the spaces between them.
 //
 //   exchange   [RTS SIFS CTS SIFS] data SIFS ACK, then DIFS and backoff slots
@@ -23,7 +23,7 @@ struct dcf_times {
 
     std::int64_t data_kbps = 11000, control_kbps = 1000;
     std::int64_t preamble = 192 * us;
-    bool late_growth = false;  // of the window: wlan_config.h
+    bool late_growth = false;  // of the contention window, as in wlan_config
 
     std::int64_t frame(std::size_t bytes, std::int64_t kbps) const {
         return preamble + (static_cast<std::int64_t>(bytes) * 8 * us + kbps - 1) / kbps * us;
@@ -34,9 +34,10 @@ struct dcf_times {
     // RTS and CTS before the data frame, with both spaces.
     std::int64_t handshake() const { return rts() + ack() + 2 * sifs; }
     // Time from the end of a frame until its sender knows that no answer comes.
-    std::int64_t no_answer() const { return sifs + slot + preamble; }
-    // The time that a station which could not read a frame waits instead of DIFS, less DIFS.
-    std::int64_t unread() const { return sifs + frame(ack_bytes, 1000); }
+    std::int64_t ack_timeout() const { return sifs + slot + preamble; }
+    // EIFS less DIFS: how much longer a station waits that could not decode the last frame. The ACK
+    // in EIFS is sent at the lowest rate, 1 Mbit/s.
+    std::int64_t eifs_less_difs() const { return sifs + frame(ack_bytes, 1000); }
 
     // Slots from which a backoff is drawn after so many failures, the least being 0.
     std::int64_t window(int failures) const {
@@ -50,7 +51,7 @@ struct dcf_times {
     double mean_failed(std::size_t packet, int attempts, bool with_rts = false) const {
         double sum = 0;
         for (int n = 1; n <= attempts; ++n)
-            sum += static_cast<double>((with_rts ? handshake() : 0) + data(packet) + no_answer() +
+            sum += static_cast<double>((with_rts ? handshake() : 0) + data(packet) + ack_timeout() +
                                        difs) +
                    0.5 * static_cast<double>(window(n)) * static_cast<double>(slot);
         return sum;

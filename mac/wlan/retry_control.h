@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A retry limit that follows the channel of one hop (the literature's future work b leaves open
-// how). Of the attempts that fail in a row, whatever frames they are of, a mean and a mean
-// deviation are kept as TCP keeps those of its round trips. A frame gets as many attempts as nearly
-// every such row asks for,
+// A retry limit that follows the channel of one hop. Fotiadis (2005) names it as future work, and
+// leaves open how; this is our own rule. It keeps a mean and a mean deviation of the number of
+// attempts that fail in a row, whatever frames they are of, as TCP does of its round trips. A frame
+// gets as many attempts as nearly every such row needs,
 //
 //   R = mean + 4 deviations + 1
 //
-// but no more than fit into `patience`: what takes longer is given up, and left to who sends it end
-// to end. It gets at least 7, what 802.11 gives, and at most 50. Before the first row has ended:
-// as many as fit.
+// but no more than fit into `patience_ns`: a frame that takes longer is dropped, and its
+// retransmission left to the end-to-end protocol. It gets at least 7, what 802.11 gives, and at
+// most 50. Before the first row has ended: as many as fit.
 #pragma once
 
 #include <algorithm>
@@ -26,13 +26,14 @@ public:
 
     void attempt(bool failed) {
         if (failed) {
-            ++row_;
+            ++failed_in_a_row_;
             return;
         }
-        if (row_ == 0) return;
-        const double row = std::exchange(row_, 0);
-        deviation_ = started_ ? deviation_ + (std::abs(row - mean_) - deviation_) / 4 : row / 2;
-        mean_ = started_ ? mean_ + (row - mean_) / 8 : row;
+        if (failed_in_a_row_ == 0) return;
+        const double length = std::exchange(failed_in_a_row_, 0);
+        deviation_ =
+            started_ ? deviation_ + (std::abs(length - mean_) - deviation_) / 4 : length / 2;
+        mean_ = started_ ? mean_ + (length - mean_) / 8 : length;
         started_ = true;
     }
 
@@ -53,7 +54,7 @@ public:
 
 private:
     bool started_ = false;
-    int row_ = 0;
+    int failed_in_a_row_ = 0;
     double mean_ = 0, deviation_ = 0;
 };
 

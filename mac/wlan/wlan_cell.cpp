@@ -12,6 +12,7 @@
 namespace wip::wlan {
 namespace {
 
+// IEEE 802.11: dot11ShortRetryLimit (RTS and short frames) and dot11LongRetryLimit, attempts.
 constexpr int rts_limit = 7, short_limit = 7, long_limit = 4;
 constexpr const char *queue_full = "wlan_queue_full", *relay_full = "wlan_relay_full",
                      *retry_limit_reached = "wlan_retry_limit";
@@ -43,12 +44,12 @@ dcf_times wlan_config::times() const {
     return t;
 }
 
-bool wlan_cell::node::waits() const {
+bool wlan_cell::node::has_frames() const {
     return std::ranges::any_of(queues, [](const queue& q) { return !q.frames.empty(); });
 }
 
 wlan_cell::wlan_cell(const wlan_config& config, const make_errors& errors)
-    : config_(config), times_((config.check(), config.times())), dice_(config.seed) {
+    : config_(config), times_((config.check(), config.times())), random_(config.seed) {
     const auto hops = static_cast<std::size_t>(config.hops),
                stations = static_cast<std::size_t>(config.stations);
     nodes_.resize(hops + stations);
@@ -142,7 +143,8 @@ link_sums wlan_cell::direction::sums() const {
 
 void wlan_cell::follow(const packet_fn& take) {
     journals_.clear();
-    // Frames of the packets in relays, of the one that is tried and of the one that arrives.
+    // As many PDUs as there are frames of packets in relays, of the packet that is tried and of the
+    // one that arrives.
     const auto remembered =
         static_cast<std::size_t>(config_.hops * ((config_.hops - 1) * config_.queue_packets + 2));
     for (int s = 0; take && s < stations(); ++s)
@@ -156,34 +158,35 @@ sdu_journal* wlan_cell::journal_of(const frame& f) {
 }
 
 std::int64_t wlan_cell::frame_number(const frame& f, int from) const {
-    return f.mark * config_.hops + from;
+    return f.track * config_.hops + from;
 }
 
-void wlan_cell::mark(queue& q) {
-    if (q.unused.empty()) q.unused.push_back(q.marks++);
-    q.frames.front().mark = q.unused.back();
-    q.unused.pop_back();
+void wlan_cell::track(queue& q) {
+    if (q.free_tracks.empty()) q.free_tracks.push_back(q.tracks++);
+    q.frames.front().track = q.free_tracks.back();
+    q.free_tracks.pop_back();
 }
 
-// A node's queue, having been sent.
-void wlan_cell::leaves(const frame& f, int from, std::int64_t t) {
+// Journals that a frame leaves the queue of a node.
+void wlan_cell::journal_leaving(const frame& f, int from, std::int64_t t) {
     sdu_journal* const journal = journal_of(f);
     if (!journal) return;
     const std::int64_t number = frame_number(f, from);
     if (from == 0)
         journal->placed(f.id, number, number, t);
     else
-        journal->went_on(f.id, number);
+        journal->on_further_pdu(f.id, number);
 }
 
-// Notes that a packet is no longer in the cell.
-void wlan_cell::ends(const frame& f, packets_bytes direction::counters::*as, const char* dropped,
-                     std::int64_t t) {
+// Counts a packet that leaves the cell, delivered or dropped.
+void wlan_cell::leave_cell(const frame& f, packets_bytes direction::counters::*counter,
+                           const char* dropped, std::int64_t t) {
     auto& count = of(f.to).stations[static_cast<std::size_t>(f.tag)];
     count.queued.take(f.data.size());
-    (count.*as).add(f.data.size());
+    (count.*counter).add(f.data.size());
     if (auto* const journal = journal_of(f)) journal->left(f.id, t, dropped);
-    if (f.to == way::down) at(0).queues[static_cast<std::size_t>(f.tag)].unused.push_back(f.mark);
+    if (f.to == way::down)
+        at(0).queues[static_cast<std::size_t>(f.tag)].free_tracks.push_back(f.track);
 }
 
 int wlan_cell::next_node(int from, const frame& f) const {
@@ -191,18 +194,18 @@ int wlan_cell::next_node(int from, const frame& f) const {
     return from + 1 < config_.hops ? from + 1 : config_.hops + f.tag;
 }
 
-// False when its queue is full.
+// Puts a frame into its queue at a node. False: the queue is full.
 bool wlan_cell::enqueue(int where, frame& f, std::int64_t now_ns) {
     node& n = at(where);
     const bool relay = where > 0 && where < config_.hops;
     const int q = f.to == way::up ? 0 : f.tag + (relay ? 1 : 0);
     auto& frames = n.queues[static_cast<std::size_t>(q)].frames;
     if (static_cast<int>(frames.size()) >= config_.queue_packets) return false;
-    if (!n.waits() || n.sits_since >= 0) {
+    if (!n.has_frames() || n.in_debt_since_ns >= 0) {
         if (!senders_.empty()) {
-            if (n.slots == 0) draw(n);
-        } else if (n.access() <= now_ns || n.sits_since >= 0) {
-            n.slots = 0, n.counts_at = now_ns;
+            if (n.backoff_slots == 0) draw_backoff(n);
+        } else if (n.access_ns() <= now_ns || n.in_debt_since_ns >= 0) {
+            n.backoff_slots = 0, n.backoff_from_ns = now_ns;
         }
     }
     frames.push_back(std::move(f));
@@ -213,10 +216,11 @@ bool wlan_cell::enqueue(int where, frame& f, std::int64_t now_ns) {
 
 std::int64_t wlan_cell::next_wakeup() const {
     if (!senders_.empty())
-        return collided_ || lost_ || arrived_ ? until_ : std::min(senders_[0].until, until_);
+        return collided_ || lost_ || arrived_ ? idle_from_ns_
+                                              : std::min(senders_[0].end_ns, idle_from_ns_);
     std::int64_t next = packet_link::never;
     for (const node& n : nodes_)
-        if (n.waits()) next = std::min(next, n.access());
+        if (n.has_frames()) next = std::min(next, n.access_ns());
     return next;
 }
 
@@ -225,18 +229,18 @@ void wlan_cell::advance(std::int64_t now_ns) {
     advancing_ = true;
     for (std::int64_t t = next_wakeup(); t <= now_ns; t = next_wakeup()) {
         if (senders_.empty())
-            begin(t);
-        else if (t < until_)
+            begin_attempt(t);
+        else if (t < idle_from_ns_)
             arrive();
         else
-            end();
+            end_attempt();
     }
     advancing_ = false;
 }
 
-void wlan_cell::draw(node& n) {
-    n.slots = static_cast<std::int64_t>(dice_.next() %
-                                        static_cast<std::uint64_t>(times_.window(n.doublings) + 1));
+void wlan_cell::draw_backoff(node& n) {
+    n.backoff_slots = static_cast<std::int64_t>(
+        random_.next() % static_cast<std::uint64_t>(times_.window(n.doublings) + 1));
 }
 
 bool wlan_cell::with_rts(const frame& f) const {
@@ -244,10 +248,10 @@ bool wlan_cell::with_rts(const frame& f) const {
            static_cast<std::size_t>(config_.rts_threshold);
 }
 
-// Other queues that have had frames since its last one was begun.
+// The number of other queues that have had frames since this one's last frame was first tried.
 int wlan_cell::rivals(const node& n, const queue& q) {
     return static_cast<int>(std::ranges::count_if(n.queues, [&q](const queue& o) {
-        return &o != &q && (!o.frames.empty() || o.had_ns >= q.begun_ns);
+        return &o != &q && (!o.frames.empty() || o.emptied_ns >= q.begun_ns);
     }));
 }
 
@@ -256,8 +260,8 @@ int wlan_cell::rivals(const node& n, const queue& q) {
 // has_turn() is called again when the first queue is out of debt.
 bool wlan_cell::has_turn(node& n, std::int64_t t) {
     if (n.served >= 0) return true;
-    const double passed = n.sits_since < 0 ? 0 : static_cast<double>(t - n.sits_since);
-    n.sits_since = -1;
+    const double passed = n.in_debt_since_ns < 0 ? 0 : static_cast<double>(t - n.in_debt_since_ns);
+    n.in_debt_since_ns = -1;
     double least = std::numeric_limits<double>::infinity();
     for (queue& q : n.queues) {
         const int others = rivals(n, q);
@@ -265,13 +269,14 @@ bool wlan_cell::has_turn(node& n, std::int64_t t) {
         if (!q.frames.empty()) least = std::min(least, q.debt_ns * others);
     }
     if (least <= 0) return true;
-    n.sits_since = t;
-    n.slots = 0;
-    n.counts_at = t + static_cast<std::int64_t>(std::ceil(least));
+    n.in_debt_since_ns = t;
+    n.backoff_slots = 0;
+    n.backoff_from_ns = t + static_cast<std::int64_t>(std::ceil(least));
     return false;
 }
 
-// The queue whose turn it is; one has a turn. Those in debt that it passes by have paid for it.
+// Returns the queue whose turn it is (has_turn() was true). Each queue in debt that is skipped pays
+// off the time of a turn.
 wlan_cell::queue& wlan_cell::choose(node& n, std::int64_t t) {
     if (n.served >= 0) return served(n);
     for (;; ++n.turn) {
@@ -288,84 +293,84 @@ wlan_cell::queue& wlan_cell::choose(node& n, std::int64_t t) {
     }
 }
 
-void wlan_cell::begin(std::int64_t t) {
+void wlan_cell::begin_attempt(std::int64_t t) {
     for (int i = 0; i < nodes(); ++i) {
         node& n = at(i);
-        if (n.waits() && n.access() == t) {
+        if (n.has_frames() && n.access_ns() == t) {
             if (has_turn(n, t)) senders_.push_back({i, t});
-        } else if (n.counts_at < t) {
-            n.slots -= std::min(n.slots, (t - n.counts_at) / dcf_times::slot);
-            n.counts_at = t;
+        } else if (n.backoff_from_ns < t) {
+            n.backoff_slots -= std::min(n.backoff_slots, (t - n.backoff_from_ns) / dcf_times::slot);
+            n.backoff_from_ns = t;
         }
     }
     if (senders_.empty()) return;
-    since_ = t;
+    began_ns_ = t;
     collided_ = senders_.size() > 1;
     lost_ = arrived_ = false;
-    until_ = t;
+    idle_from_ns_ = t;
     for (sender& s : senders_) {
         node& n = at(s.node);
         queue& q = choose(n, t);
         frame& f = q.frames.front();
         ++q.counts.attempts;
         const bool again = std::exchange(f.tried, true);
-        if (s.node == 0 && !again) mark(q);
+        if (s.node == 0 && !again) track(q);
         const bool handshake = with_rts(f);
         n.last_hop = static_cast<std::size_t>(next_node(s.node, f));
         if (collided_) {
-            s.until += handshake ? times_.rts() : times_.data(f.data.size());
+            s.end_ns += handshake ? times_.rts() : times_.data(f.data.size());
         } else {
             const std::int64_t data_at = t + (handshake ? times_.handshake() : 0);
             auto& errors = n.errors[n.last_hop];
             lost_ = errors && errors->fails(data_at);
-            s.until = data_at + times_.data(f.data.size());
+            s.end_ns = data_at + times_.data(f.data.size());
             if (handshake) n.rts_tries = 0;
         }
-        until_ = std::max(until_, s.until);
+        idle_from_ns_ = std::max(idle_from_ns_, s.end_ns);
         if (auto* const journal = journal_of(f))
-            journal->sent(frame_number(f, s.node), again, t, s.until, collided_ || lost_);
+            journal->sent(frame_number(f, s.node), again, t, s.end_ns, collided_ || lost_);
     }
-    if (!collided_ && !lost_) until_ += dcf_times::sifs + times_.ack();
+    if (!collided_ && !lost_) idle_from_ns_ += dcf_times::sifs + times_.ack();
 }
 
-// The only sender's frame has reached its receiver.
+// The frame of the only sender has reached its receiver.
 void wlan_cell::arrive() {
     const int from = senders_[0].node;
-    const std::int64_t t = senders_[0].until;
+    const std::int64_t t = senders_[0].end_ns;
     node& n = at(from);
     queue& q = served(n);
     frame f = std::move(q.frames.front());
     q.frames.pop_front();
-    q.had_ns = t;
+    q.emptied_ns = t;
     n.served = -1;
     arrived_ = true;
-    leaves(f, from, t);
+    journal_leaving(f, from, t);
     f.tried = false;
     const int to = next_node(from, f);
     if (to > 0 && to < config_.hops) {
-        if (!enqueue(to, f, t)) ends(f, &direction::counters::relay_full, relay_full, t);
+        if (!enqueue(to, f, t)) leave_cell(f, &direction::counters::relay_full, relay_full, t);
         return;
     }
-    ends(f, &direction::counters::delivered, "", t);
+    leave_cell(f, &direction::counters::delivered, "", t);
     of(f.to).hand_over({f.data, f.tag, f.offered_ns, t});
 }
 
-void wlan_cell::end() {
-    const std::int64_t idle = until_ + dcf_times::difs;
-    const std::int64_t others = idle + (collided_ ? times_.unread()
+void wlan_cell::end_attempt() {
+    const std::int64_t idle = idle_from_ns_ + dcf_times::difs;
+    const std::int64_t others = idle + (collided_ ? times_.eifs_less_difs()
                                         : lost_   ? dcf_times::sifs + times_.ack()
                                                   : 0);
-    for (node& n : nodes_) n.counts_at = others;
+    for (node& n : nodes_) n.backoff_from_ns = others;
     for (const sender& s : senders_) {
         node& n = at(s.node);
         n.controls[n.last_hop].attempt(!arrived_);
         if (arrived_) {
-            n.tries = n.rts_tries = n.doublings = 0;
+            n.failed_tries = n.rts_tries = n.doublings = 0;
         } else {
-            n.counts_at = std::max(idle, s.until + times_.no_answer() + dcf_times::difs);
+            n.backoff_from_ns = std::max(idle, s.end_ns + times_.ack_timeout() + dcf_times::difs);
             end_of_failed(n, s);
         }
-        draw(n);
+        draw_backoff(n);
     }
     senders_.clear();
 }
@@ -395,12 +400,12 @@ void wlan_cell::end_of_failed(node& n, const sender& s) {
     if (collided_) ++q.counts.collisions;
     const bool access_point = s.node == 0 && config_.put_back;
     if (access_point)
-        q.debt_ns += static_cast<double>(n.counts_at - since_) +
+        q.debt_ns += static_cast<double>(n.backoff_from_ns - began_ns_) +
                      0.5 * static_cast<double>(times_.window(n.doublings) * dcf_times::slot);
     ++n.doublings;
-    int& tries = handshake && collided_ ? n.rts_tries : n.tries;
-    if (++tries < limit(n, f.data.size(), handshake, collided_)) return;
-    n.tries = n.rts_tries = n.doublings = 0;
+    int& failed_tries = handshake && collided_ ? n.rts_tries : n.failed_tries;
+    if (++failed_tries < limit(n, f.data.size(), handshake, collided_)) return;
+    n.failed_tries = n.rts_tries = n.doublings = 0;
     n.served = -1;
     if (access_point) {
         q.debt_ns = std::max(0.0, q.debt_ns - times_.mean_turn(f.data.size(), handshake));
@@ -408,10 +413,10 @@ void wlan_cell::end_of_failed(node& n, const sender& s) {
         return;
     }
     ++q.counts.dropped;
-    leaves(f, s.node, until_);
-    ends(f, &direction::counters::retry_limit, retry_limit_reached, until_);
+    journal_leaving(f, s.node, idle_from_ns_);
+    leave_cell(f, &direction::counters::retry_limit, retry_limit_reached, idle_from_ns_);
     q.frames.pop_front();
-    q.had_ns = until_;
+    q.emptied_ns = idle_from_ns_;
 }
 
 }  // namespace wip::wlan

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // An 802.11b cell: an access point and N stations that contend for one channel by the rules of the
 // DCF, packet by packet, without a clock. Everyone hears everyone, propagation takes no time, and
-// frames that begin in the same nanosecond destroy each other. Who starts later hears it.
+// frames that begin in the same nanosecond destroy each other. A node that would start later hears
+// it and waits.
 //
 //   node 0         access point, a queue for each station
 //   node 1..h-1    relays of a path of h hops, a queue upwards and one for each station
@@ -9,20 +10,21 @@
 //
 // Access: a node that has something to send and finds the channel idle for DIFS and its backoff
 // over sends at once; else its backoff goes down by one in every idle slot after DIFS (EIFS when it
-// could not read the frame before) and stands still while the channel is taken. A backoff is drawn
-// after every frame that was delivered or given up from 0..31, and from twice the window (63 ..
-// 1023) after each failed attempt. An answer that does not come is waited for as dcf_times.h says.
+// could not read the frame before) and is frozen while the channel is busy. A backoff is drawn
+// after every frame that was delivered or dropped from 0..31, and from twice the window (63 ..
+// 1023) after each failed attempt. dcf_times.h has the time for which a CTS or ACK is waited for.
 //
 // A frame is tried `retry_limit` times; 0: 4 times when it is longer than the RTS threshold and so
 // follows an RTS, else 7 times (RTS themselves 7 times). Attempts fail by collision or, when only
-// one sends, as attempt_errors says of data frames of that hop; RTS, CTS and ACK do not suffer from
-// it. Or, with `dynamic_limit`, as often as retry_control.h says for its hop. Then it is dropped.
-// The access point instead (`put_back`) leaves it first in its queue and serves the next queue, in
-// turn. A station that does not hear it would so take several times the air of the others;
-// therefore the time of failed attempts is a queue's debt, and a queue in debt sits out its turns
-// until as much air as those turns would have taken has gone to those who wait. While none of them
-// waits, the time pays: a sender that waits for an acknowledgement is not one that gives its share
-// away.
+// one station sends, if attempt_errors decides so for data frames of that hop; RTS, CTS and ACK
+// have no such errors. With `dynamic_limit` the number of attempts is that of retry_control.h for
+// its hop. After the last attempt the frame is dropped. The access point instead (`put_back`)
+// leaves it first in its queue and serves the next queue, in turn. A station that does not receive
+// it would then take several times the air time of the others. Therefore the time of failed
+// attempts is a debt of the queue, and a queue in debt skips its turns until the other queues with
+// frames have had as much air time as those turns would have taken. While no other queue has
+// frames, the time that passes pays the debt: a sender that waits for an acknowledgement does not
+// give its share away.
 //
 // Each direction is a packet link of all stations, a packet's tag its station. A packet is due when
 // its data frame's last bit has arrived.
@@ -47,7 +49,7 @@ namespace wip::wlan {
 
 class wlan_cell {
 public:
-    // Errors of the hop between two nodes; nothing: it has none.
+    // Makes the errors of the hop between two nodes; null: it has none.
     using make_errors = std::function<std::unique_ptr<attempt_errors>(int from, int to)>;
 
     // Throws as wlan_config::check() does.
@@ -62,8 +64,8 @@ public:
     void advance(std::int64_t now_ns);
     std::int64_t next_wakeup() const;
 
-    // Retry limits and how they are chosen, RTS threshold, putting back and rates, of the attempts
-    // from now on. Throws as check() does, or when something else differs.
+    // Changes retry limits and how they are chosen, RTS threshold, put_back and rates for the
+    // attempts from now on. Throws as check() does, or when something else differs.
     void reconfigure(const wlan_config& config);
     void replace(const make_errors& errors);
 
@@ -71,11 +73,12 @@ public:
         std::uint64_t attempts = 0;    // with data frames or RTS
         std::uint64_t failed = 0;      // of them
         std::uint64_t collisions = 0;  // of the failed
-        std::uint64_t put_back = 0;    // frames
+        std::uint64_t put_back = 0;    // frames that reached their limit and stayed in the queue
         std::uint64_t dropped = 0;
         node_counts& operator+=(const node_counts& o);
     };
-    // Attempts that a packet of 1500 bytes of this node's last hop gets.
+    // The number of attempts that a packet of 1500 bytes gets on the hop that this node sent on
+    // last.
     int retry_limit(int n) const;
     int nodes() const { return static_cast<int>(nodes_.size()); }
     node_counts counts(int n) const;
@@ -85,10 +88,11 @@ public:
     }
     packets_bytes queued(int n) const;
 
-    // The way of every packet of the downlink that comes from now on; empty: no longer.
+    // The function gets a record of every packet of the downlink that comes from now on; an empty
+    // one ends this.
     using packet_fn = std::function<void(const packet_record&, int station)>;
     void follow(const packet_fn& take);
-    // How long what is offered next was on the way before.
+    // Sets how long the packets that are offered next were on their way before.
     void set_wired(std::int64_t ns) { wired_ns_ = ns; }
 
 private:
@@ -121,41 +125,43 @@ private:
         std::int64_t offered_ns = 0;
         int tag = 0;
         way to = way::up;
-        std::uint64_t id = 0;   // those of its station and direction that came before
-        std::int64_t mark = 0;  // of a packet of the downlink under way: no other one has it
-        bool tried = false;     // on this hop
+        std::uint64_t id = 0;  // number of packets of its station and direction that came before it
+        std::int64_t track =
+            0;               // number for the journal, unique among the downlink packets under way
+        bool tried = false;  // it has been sent on this hop
     };
     struct queue {
         std::deque<frame> frames;
         double debt_ns = 0;
-        std::int64_t begun_ns = -1;        // its last frame was
-        std::int64_t had_ns = -2;          // when it last had one, if it has none
-        std::vector<std::int64_t> unused;  // marks below `marks`
-        std::int64_t marks = 0;
+        std::int64_t begun_ns = -1;             // when its last frame was first tried
+        std::int64_t emptied_ns = -2;           // when its last frame left
+        std::vector<std::int64_t> free_tracks;  // numbers below `tracks` that no packet has
+        std::int64_t tracks = 0;
         node_counts counts;
     };
     struct node {
         std::vector<queue> queues;
-        int served = -1;               // queue of the frame that is being tried
-        std::size_t turn = 0;          // queue whose turn is next
-        int tries = 0;                 // failed attempts with it
-        int rts_tries = 0;             // and with its RTS
-        int doublings = 0;             // of the window
-        std::int64_t sits_since = -1;  // all that waits is in debt; -1: not so
-        std::int64_t slots = 0;        // of backoff that are left
-        std::int64_t counts_at = 0;    // when the first of them begins
+        int served = -1;       // queue of the frame that is being tried
+        std::size_t turn = 0;  // queue whose turn is next
+        int failed_tries = 0;  // failed attempts with it
+        int rts_tries = 0;     // failed attempts with its RTS
+        int doublings = 0;     // of the window
+        // Since when all queues with frames have been in debt; -1: one is not.
+        std::int64_t in_debt_since_ns = -1;
+        std::int64_t backoff_slots = 0;    // slots of the backoff that are left
+        std::int64_t backoff_from_ns = 0;  // when the first of them begins
         // Indexed by the node to which it sends.
         std::vector<std::unique_ptr<attempt_errors>> errors;
         std::vector<retry_control> controls;
-        std::size_t last_hop = 0;
+        std::size_t last_hop = 0;  // the node to which it sent last
 
-        bool waits() const;
-        std::int64_t access() const { return counts_at + slots * dcf_times::slot; }
+        bool has_frames() const;
+        std::int64_t access_ns() const { return backoff_from_ns + backoff_slots * dcf_times::slot; }
     };
 
     struct sender {
         int node = 0;
-        std::int64_t until = 0;  // end of its frame
+        std::int64_t end_ns = 0;  // end of its frame
     };
 
     node& at(int n) { return nodes_[static_cast<std::size_t>(n)]; }
@@ -164,7 +170,7 @@ private:
     int next_node(int from, const frame& f) const;
     bool with_rts(const frame& f) const;
     int limit(const node& n, std::size_t packet, bool handshake, bool collided) const;
-    void draw(node& n);
+    void draw_backoff(node& n);
     static int rivals(const node& n, const queue& q);
     static queue& served(node& n) { return n.queues[static_cast<std::size_t>(n.served)]; }
     bool has_turn(node& n, std::int64_t t);
@@ -173,18 +179,18 @@ private:
     // The journal of a packet that is followed, else null, and the number of its frame of this hop.
     sdu_journal* journal_of(const frame& f);
     std::int64_t frame_number(const frame& f, int from) const;
-    void mark(queue& q);
-    void leaves(const frame& f, int from, std::int64_t t);
-    void ends(const frame& f, packets_bytes direction::counters::*as, const char* dropped,
-              std::int64_t t);
-    void begin(std::int64_t t);
+    void track(queue& q);
+    void journal_leaving(const frame& f, int from, std::int64_t t);
+    void leave_cell(const frame& f, packets_bytes direction::counters::*counter,
+                    const char* dropped, std::int64_t t);
+    void begin_attempt(std::int64_t t);
     void arrive();
-    void end();
+    void end_attempt();
     void end_of_failed(node& n, const sender& s);
 
     wlan_config config_;
     dcf_times times_;
-    splitmix64 dice_;
+    splitmix64 random_;
     std::vector<node> nodes_;
     direction downlink_{*this, way::down, config_.stations};
     direction uplink_{*this, way::up, config_.stations};
@@ -192,9 +198,10 @@ private:
     std::int64_t wired_ns_ = 0;
 
     // The frames on the channel.
-    std::vector<sender> senders_;  // empty: the channel is idle
+    std::vector<sender> senders_;  // nodes that send now; empty: the channel is idle
     bool collided_ = false, lost_ = false, arrived_ = false;
-    std::int64_t since_ = 0, until_ = 0;  // the channel is idle again
+    std::int64_t began_ns_ = 0;      // start of the frames on the channel
+    std::int64_t idle_from_ns_ = 0;  // when the channel is idle again
     bool advancing_ = false;
 };
 

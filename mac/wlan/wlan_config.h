@@ -11,7 +11,7 @@ namespace wip::wlan {
 
 struct wlan_config {
     double rate_mbps = 11;        // of data frames: 1, 2, 5.5, 11
-    double control_mbps = 1;      // of RTS, CTS, ACK: as well
+    double control_mbps = 1;      // of RTS, CTS and ACK: 1, 2, 5.5, 11
     bool short_preamble = false;  // not with a control rate of 1
     int rts_threshold =
         setting::wlan_rts_threshold.initial;  // bytes: longer frames follow an RTS and are "long"

@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
             spectrum.work(w.noisy, std::span<float, iq::power_spectrum::nof_points>(dbfs));
         });
     const double core_share =
-        thread.mean() * 1e-6 * slots_per_second / spectrum_thread::least_apart;
+        thread.mean() * 1e-6 * slots_per_second / spectrum_thread::least_distance;
     std::printf(
         "{\"benchmark\": \"spectrum\", \"budget_us\": %.1f, \"mean_budget_us\": %.2f, "
         "\"copying_budget_us\": %.1f, \"thread_budget_core_share\": %.3f, \"results\": [\n",

@@ -72,16 +72,16 @@ public:
     double missable = 0, missable_accepted = 0;
     std::int64_t random_patterns = 0, passed_8 = 0, refused = 0, delivered_wrong = 0;
 
-    void start(int cell) noexcept override {
+    void on_candidate(int cell) noexcept override {
         estimator_.set_sender(cell);
         detector_.set_sender(cell);
         estimator_.reset();
     }
-    void lost(sync_loss) noexcept override { detector_.clear(); }
-    void nothing(sample) override {}
-    void done() override {}
+    void on_lock_lost(sync_loss) noexcept override { detector_.clear(); }
+    void on_no_signal(sample) override {}
+    void on_tracking_updated() override {}
 
-    const channel_estimate* slot(const aligned_slot& s) override {
+    const channel_estimate* on_slot(const aligned_slot& s) override {
         if (s.missing || !estimator_.estimate(s.elements, s.slot_in_frame)) return nullptr;
         const auto at = sent.find((s.start.value + slot_samples / 2) / slot_samples);
         if (s.state != sync_state::synchronised || !estimator_.grant() || at == sent.end() ||

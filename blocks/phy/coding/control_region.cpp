@@ -20,13 +20,14 @@ constexpr auto place_of = [] {
 
 constexpr int content_end = 8 * grant_bytes;
 constexpr int least_content = 123;
-// In units of the mean soft bit. The zeros of the padding must sum up to `evidence`; a fall of the
-// sum by `fall` from its maximum ends the search for more of them (a single 1 makes 7 ones in the
-// code, which is a fall of 9).
-constexpr float evidence = 12;
-constexpr float fall = 3;
-constexpr int guard = 20;        // bits
-constexpr float quiet = 0.005F;  // wrong soft bits among the zeros, of their sum
+// Both in units of the mean soft bit. The sum over the zeros of the padding has to reach
+// `least_sum`. When the sum has dropped by `end_drop` from its maximum, the search for more zeros
+// ends (a single 1 makes 7 ones in the code, which drop it by 9).
+constexpr float least_sum = 12;
+constexpr float end_drop = 3;
+constexpr int guard = 20;  // bits of the padding next to the content that are not pinned
+// Sum of the wrong soft bits among the zeros, relative to the sum of all.
+constexpr float least_wrong_share = 0.005F;
 
 }  // namespace
 
@@ -82,7 +83,7 @@ void control_region::order(std::span<const float, code_sent_bits> soft, int slot
 // The code of bit i is in steps i .. i + code_memory.
 bit_run control_region::padding(std::span<const float, code_sent_bits> ordered) noexcept {
     const float half = mean_magnitude(ordered) / 2;
-    float sum = 0, most = 0, wrong = 0, wrong_there = 0;
+    float sum = 0, most = 0, wrong = 0, wrong_at_most = 0;
     int first = content_end;
     int n = first_sent(content_end);
     for (int step = content_end - 1; step >= least_content + code_memory; --step) {
@@ -91,14 +92,14 @@ bit_run control_region::padding(std::span<const float, code_sent_bits> ordered) 
             sum += s - half;
             wrong += std::max(-s, 0.F);
         }
-        if (sum < most - 2 * fall * half) break;
+        if (sum < most - 2 * end_drop * half) break;
         if (sum <= most) continue;
         most = sum;
-        wrong_there = wrong;
+        wrong_at_most = wrong;
         first = step;
     }
     first = (first - code_memory + guard + 1) / 2 * 2;
-    const bool seen = most > 2 * evidence * half && wrong_there > quiet * most;
+    const bool seen = most > 2 * least_sum * half && wrong_at_most > least_wrong_share * most;
     if (!seen || first + code_memory > content_end) return {};
     return {first, content_end};
 }
@@ -121,14 +122,14 @@ bool control_region::check(std::span<const float, code_sent_bits> ordered, bit_r
 bool control_region::decode(std::span<const float, code_sent_bits> ordered, int slot_in_frame,
                             const std::optional<grant_due>& due,
                             std::span<std::uint8_t, grant_bytes> grant,
-                            control_symbols& again) noexcept {
+                            control_symbols& sent_symbols) noexcept {
     std::array<std::uint8_t, code_information_bits> bits;
     const bit_run zeros = due ? padding(ordered) : bit_run{};
     if (!check(ordered, zeros, bits, grant)) return false;
     // The sender may have started anew, but only a grant that is decoded without the assumed zeros
     // may say so.
     if (zeros.size() != 0 && !due->fits(grant) && !check(ordered, {}, bits, grant)) return false;
-    map(bits, slot_in_frame, again);
+    map(bits, slot_in_frame, sent_symbols);
     return true;
 }
 

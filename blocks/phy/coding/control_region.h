@@ -10,14 +10,15 @@
 // section: neighbours of the code are 9.6 bins apart, no two of any 12 coded bits in a row share a
 // bin. Scrambling: bit q is inverted when bit q of the sequence of (sender, slot in frame) is 1.
 //
-// Behind its content, of 123 bits or more, a grant is zeros, and so is the code. How many is not
-// told, but seen before decoding: with soft bits of mean magnitude 1, the sum of (soft - 1/2) from
-// a step to the end of the grant grows while there are zeros. From a guard behind the place where
-// it falls on they are pinned; not where hardly any soft bit among them is wrong: there is nothing
-// to gain there, and one grant in 10^4 looks as if it ended before it does. Wrong bits among the
-// zeros no longer betray a wrong grant then, so a pinned one has to go on from the last one that
-// was accepted, and where there is none nothing is pinned (tests/bench/grant_errors.cpp: how many
-// are lost, and how many that were not sent accepted).
+// The content of a grant, 123 bits or more, is followed by zeros, and so is its code. The number of
+// zeros is not transmitted but estimated before decoding: with soft bits of mean magnitude 1, the
+// sum of (soft - 1/2) from a step to the end of the grant grows while there are zeros. The zeros
+// are pinned, except for a guard next to the place where the sum stops growing. They are not pinned
+// where hardly any soft bit among them is wrong: there is nothing to gain there, and one grant in
+// 10^4 looks as if it ended before it does. With pinned zeros a wrong grant is no longer detected
+// by wrong bits among them, so such a grant has to continue from the last one that was accepted,
+// and without a last one nothing is pinned (tests/bench/grant_errors.cpp: how many are lost, and
+// how many that were not sent accepted).
 #pragma once
 
 #include <array>
@@ -39,9 +40,9 @@ using control_symbols = std::array<cf32, nof_control_symbols>;
 // The values that the grant of a slot must have if it continues from the last one.
 struct grant_due {
     std::uint16_t frame_number = 0;
-    wire_sn first_new_sn = 0;  // of the last one; now up to `most_new` more
+    wire_sn first_new_sn = 0;  // that of the last grant; this one may be up to `most_new` more
     std::uint16_t most_new = 0;
-    std::uint16_t window_edge = 0;  // of the last one
+    std::uint16_t window_edge = 0;  // that of the last grant
 
     bool fits(std::span<const std::uint8_t, grant_bytes> grant) const noexcept;
 };
@@ -58,7 +59,7 @@ public:
     }
     void set_sender(sender from) noexcept;
 
-    // Unit-energy symbols in the order of the places.
+    // Encodes a grant into symbols of unit energy, in the order of the interleaver's places.
     void encode(std::span<const std::uint8_t, grant_bytes> grant, int slot_in_frame,
                 control_symbols& out) const noexcept;
 
@@ -68,12 +69,12 @@ public:
     void order(std::span<const float, code_sent_bits> soft, int slot_in_frame,
                std::span<float, code_sent_bits> ordered) const noexcept;
 
-    // Decodes the grant. Returns whether the CRC holds; then `again` has the symbols as they were
-    // sent, as known symbols for the channel estimate. If `due` is known it helps to decode; the
-    // grant may contradict it nevertheless.
+    // Decodes the grant. Returns whether the CRC holds; then `sent_symbols` has the symbols that
+    // were sent, which serve the channel estimate as known symbols. If `due` is known it helps to
+    // decode; the grant may contradict it nevertheless.
     bool decode(std::span<const float, code_sent_bits> ordered, int slot_in_frame,
                 const std::optional<grant_due>& due, std::span<std::uint8_t, grant_bytes> grant,
-                control_symbols& again) noexcept;
+                control_symbols& sent_symbols) noexcept;
 
     // The bits of the grant that are zero, as far as they are to be pinned.
     static bit_run padding(std::span<const float, code_sent_bits> ordered) noexcept;
@@ -87,7 +88,8 @@ private:
              control_symbols& out) const noexcept;
     control_kind kind_;
     std::array<std::array<std::uint8_t, code_sent_bits>, slots_per_frame> scrambling_;
-    std::array<std::array<float, code_sent_bits>, slots_per_frame> signs_;  // of what it leaves
+    // +1 or -1 for each bit, which undo the scrambling of soft bits.
+    std::array<std::array<float, code_sent_bits>, slots_per_frame> signs_;
     convolutional_code code_;
 };
 

@@ -28,7 +28,8 @@ convolutional_code::convolutional_code()
 
 void convolutional_code::encode(std::span<const std::uint8_t, code_information_bits> bits,
                                 std::span<std::uint8_t, code_sent_bits> sent) noexcept {
-    // Both outputs of all steps from the bits behind each other, without a state: vector code.
+    // Both outputs of all steps are computed from shifted copies of the bits, without a state, so
+    // that the compiler can vectorise the loop.
     std::array<std::uint8_t, code_memory + steps> run{};
     std::copy(bits.begin(), bits.end(), run.begin() + code_memory);
     std::array<std::array<std::uint8_t, steps>, 2> out;
@@ -59,7 +60,8 @@ void convolutional_code::decode(std::span<const float, code_sent_bits> soft,
     const float mean = mean_magnitude(soft);
     // The kernel keeps six of eight bits: the mean magnitude takes half of the range.
     const float scale = mean > 0 && std::isfinite(mean) ? -64 / mean : 0;
-    std::uint8_t quantised[code_sent_bits];  // 0 for what is no number: so max() takes its words
+    // NaN becomes 0: std::max(0, NaN) returns its first argument.
+    std::uint8_t quantised[code_sent_bits];
     for (std::size_t i = 0; i < code_sent_bits; ++i)
         quantised[i] =
             static_cast<std::uint8_t>(std::min(std::max(0.F, 127.5F + scale * soft[i]), 255.F));

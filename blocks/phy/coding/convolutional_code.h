@@ -8,8 +8,8 @@
 //
 // Decoding: soft Viterbi by VOLK's kernel volk_8u_x4_conv_k7_r2_8u (six-bit branch metrics; 262
 // steps cost a few microseconds), trace-back from the zero state. Information bits that are known
-// to be zero are pinned: six of them bring the encoder to the zero state, so what is before and
-// what is behind are two codes that end and begin there, and no error event runs through them.
+// to be zero are pinned: six of them bring the encoder to the zero state, so the code ends there
+// and begins anew, and no error event runs through them.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ inline constexpr int code_sent_bits = 400;
 inline constexpr int code_memory = 6;
 
 struct bit_run {
-    int first = 0, last = 0;  // the one behind it
+    int first = 0, last = 0;  // `last` is the bit after the run
     constexpr int size() const { return last - first; }
 };
 
@@ -48,7 +48,7 @@ class convolutional_code {
 public:
     convolutional_code();
 
-    // One bit a byte, both ways.
+    // Input and output have one bit in each byte.
     static void encode(std::span<const std::uint8_t, code_information_bits> bits,
                        std::span<std::uint8_t, code_sent_bits> sent) noexcept;
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr unsigned registers = 1U << (code_memory + 1);  // bits in the encoder, newest lowest
 
-// Log likelihood of what a step sends, for every content of the encoder, half a ratio a bit.
+// Log likelihood of the sent bits of a step for every content of the encoder: each bit adds or
+// subtracts half of its log likelihood ratio.
 std::array<float, registers> step_metrics(std::span<const float, code_sent_bits> ordered,
                                           float scale, int step) noexcept {
     const auto n = static_cast<std::size_t>(first_sent(step));
@@ -41,7 +42,7 @@ frame_number_search::frame_number_search()
 
 void frame_number_search::reset() noexcept { std::fill(sum_.begin(), sum_.end(), 0.F); }
 
-// B in before_.
+// Computes B of all states into before_.
 void frame_number_search::look_ahead(std::span<const float, code_sent_bits> ordered,
                                      float scale) noexcept {
     std::fill(before_.begin(), before_.end(), 0.F);

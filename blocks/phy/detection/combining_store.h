@@ -4,11 +4,11 @@
 // is detected again.
 //
 // Key: (SN, offset, bits per symbol). Bounded: sets of four, the oldest of a set gives way. An
-// entry goes when its unit is received, or when the sender has given its SN up (window edge): SNs
-// are used again after 65536 frames, an old copy must not meet them.
+// entry is erased when its unit is received, or when the sender's window edge has passed its SN:
+// SNs are used again after 65536 frames, and must not be combined with an old copy.
 //
-// The memory of a copy that went is the first to be used again, wherever the new one belongs: a
-// link has some tens of copies at a time, which then stay in the cache; the whole store does not.
+// The memory of the copy that was erased last is the first to be used again: a link has some tens
+// of copies at a time, which then stay in the cache; the whole store does not.
 #pragma once
 
 #include <array>
@@ -47,7 +47,7 @@ public:
         slots_.resize(static_cast<std::size_t>(capacity));
         copies_ = std::make_unique_for_overwrite<Copy[]>(static_cast<std::size_t>(capacity));
         for (std::uint32_t i = static_cast<std::uint32_t>(capacity); i > 0; --i)
-            spare_.push_back(i - 1);
+            free_copies_.push_back(i - 1);
     }
 
     // The stored copy, or nullptr.
@@ -56,14 +56,15 @@ public:
     Copy& place_of(unit_key key) noexcept;
     void put(unit_key key, const Copy& copy) noexcept { place_of(key) = copy; }
     void erase(unit_key key) noexcept;
-    // SNs before `edge` (half of the SN space) are given up. A few sets are visited at each call.
+    // Erases copies with SNs before `edge` (by up to half of the SN space). Each call checks 64
+    // entries only.
     void forget_before(wire_sn edge) noexcept;
     void clear() noexcept;
     int size() const noexcept { return size_; }
     int capacity() const noexcept { return static_cast<int>(slots_.size()); }
 
 private:
-    struct place {
+    struct entry {
         unit_key key;
         bool used = false;
         std::uint32_t age = 0;
@@ -73,9 +74,9 @@ private:
     std::size_t set_of(unit_key key) const noexcept;
     void free(std::size_t i) noexcept;
 
-    std::vector<place> slots_;
-    std::unique_ptr<Copy[]> copies_;    // not cleared: most are never touched
-    std::vector<std::uint32_t> spare_;  // copies that are not in use
+    std::vector<entry> slots_;
+    std::unique_ptr<Copy[]> copies_;          // not cleared: most are never touched
+    std::vector<std::uint32_t> free_copies_;  // copies that are not in use
     std::uint32_t clock_ = 0;
     std::size_t sweep_ = 0;
     int size_ = 0;
@@ -94,7 +95,8 @@ void basic_combining_store<Copy>::free(std::size_t i) noexcept {
     if (!slots_[i].used) return;
     --size_;
     slots_[i].used = false;
-    spare_.push_back(slots_[i].copy);  // its capacity has been there from the start
+    // Does not allocate: the vector has had this size before.
+    free_copies_.push_back(slots_[i].copy);
 }
 
 template <class Copy>
@@ -119,8 +121,8 @@ Copy& basic_combining_store<Copy>::place_of(unit_key key) noexcept {
     }
     if (!slots_[at].used) {
         ++size_;
-        slots_[at].copy = spare_.back();
-        spare_.pop_back();
+        slots_[at].copy = free_copies_.back();
+        free_copies_.pop_back();
     }
     slots_[at] = {key, true, ++clock_, slots_[at].copy};
     return copies_[slots_[at].copy];

@@ -15,13 +15,17 @@ namespace wip::phy {
 
 namespace {
 constexpr std::size_t llr_per_bin = payload_symbols_per_bin * max_bits_per_symbol;
-constexpr float least_saved = 0.4F;          // frames: for less a second look is not taken
-constexpr float least_interference = 0.05F;  // of the noise: less is not worth the time
-constexpr float most_of_noise = 0.5F;        // from there on its decisions are worth another pass
-// Interference that the estimate lets through as it does noise (81 coefficients of 3000 elements);
-// that the first slope, without curvature, misses, over that to the signal (3 % at 125 Hz). Where
-// the first is worse by more than that share of the noise, it is subtracted before, which takes
-// time.
+// Expected number of saved frames from which on a second pass is made.
+constexpr float least_saved = 0.4F;
+// Interference between subcarriers, relative to the noise: from the first value on it is worth the
+// time to subtract it, from the second on a third pass is.
+constexpr float least_interference = 0.05F;
+constexpr float most_of_noise = 0.5F;
+// The interference may be subtracted before the channel is estimated again, which takes time. If it
+// is not, the share `let_through` of it disturbs the estimate as noise does (81 coefficients of
+// 3000 elements). If it is, the first slope, which has no curvature, leaves an error of `bends`
+// times the interference over the signal (3 % at 125 Hz). It is subtracted first if that is better
+// by more than the share `least_more` of the noise.
 constexpr float let_through = 0.027F, bends = 117, least_more = 0.004F;
 // Copies between the list of a bin's payload elements and the planes (`Part`: re or im): to the
 // planes if the list is const, else from them. The lengths of the runs are constants, so each is a
@@ -90,30 +94,30 @@ void slot_detector::detect(const std::array<plane, symbols_per_slot>& y,
         out[b].outcome = good ? frame_outcome::good : frame_outcome::bad;
         all_good = all_good && good;
     }
-    if (!all_good && known != nullptr) look_again(y, channel, noise, grant, out, *known);
+    if (!all_good && known != nullptr) run_second_pass(y, channel, noise, grant, out, *known);
     for (std::size_t b = 0; b < nof_bins; ++b)
         if (out[b].outcome != frame_outcome::unused) decide(bin_index(b), grant.bins[b], out[b]);
     if (grant.edge_said)
         store_.forget_before(static_cast<wire_sn>(grant.first_new_sn - grant.window_edge));
 }
 
-void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
-                               const channel_estimate& channel,
-                               const std::array<float, nof_bins>& noise, const slot_grant& grant,
-                               std::array<bin_result, nof_bins>& out,
-                               const known_symbols& known) noexcept {
+void slot_detector::run_second_pass(const std::array<plane, symbols_per_slot>& y,
+                                    const channel_estimate& channel,
+                                    const std::array<float, nof_bins>& noise,
+                                    const slot_grant& grant, std::array<bin_result, nof_bins>& out,
+                                    const known_symbols& known) noexcept {
     const float floor = *std::min_element(noise.begin(), noise.end());
-    const float between = std::min(intercarrier_power(channel), 0.9F * floor);
-    const bool cancel = between > least_interference * floor;
-    // Where the interference is most of the noise, many decisions of the first look are wrong, and
-    // the estimate with them. Those of the second are better.
-    const bool twice = between >= most_of_noise * floor;
+    const float ici_power = std::min(intercarrier_power(channel), 0.9F * floor);
+    const bool cancel = ici_power > least_interference * floor;
+    // Where the interference is most of the noise, many decisions of the first pass are wrong, and
+    // the estimate with them. Those of the second pass are better.
+    const bool twice = ici_power >= most_of_noise * floor;
     const float most = twice ? most_for_hope_twice : most_for_hope;
     bin_set hopeful;
     float saved = 0;  // frames that a channel without error would save
     for (std::size_t b = 0; b < nof_bins; ++b) {
         if (out[b].outcome != frame_outcome::bad) continue;
-        const float gain = cancel ? noise[b] / (noise[b] - between) : 1;
+        const float gain = cancel ? noise[b] / (noise[b] - ici_power) : 1;
         const float errors =
             expected_errors(copies_[b].weight.data(), gain, grant.bins[b].bits_per_symbol);
         hopeful[b] = errors <= most;
@@ -123,13 +127,13 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
     if (!second_pass_) return;
     for (std::size_t b = 0; b < nof_bins; ++b)
         place_decisions(bin_index(b), grant.bins[b].bits_per_symbol);
-    const bool before =
-        between * (let_through - bends * between / known.signal) > least_more * floor;
+    const bool subtract_first =
+        ici_power * (let_through - bends * ici_power / known.signal) > least_more * floor;
     using subtract = decision_feedback::subtract;
     feedback_.work(y, channel, known, floor,
-                   twice || before ? subtract::everywhere
-                   : cancel        ? subtract::looked_at
-                                   : subtract::nowhere,
+                   twice || subtract_first ? subtract::everywhere
+                   : cancel                ? subtract::looked_at
+                                           : subtract::nowhere,
                    hopeful);
     const auto detect_hopeful = [&] {
         for (std::size_t b = 0; b < nof_bins; ++b) {
@@ -139,7 +143,7 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
             add_image(equalised_, -image(), first, first + subcarriers_per_bin);
             out[b].combined = false;
             hopeful[b] = !attempt(bin_index(b), grant.bins[b],
-                                  cancel ? noise[b] - between : noise[b], true, out[b]);
+                                  cancel ? noise[b] - ici_power : noise[b], true, out[b]);
             if (!hopeful[b]) out[b].outcome = frame_outcome::good;
         }
         return hopeful.any();
@@ -148,7 +152,7 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
     for (std::size_t b = 0; b < nof_bins; ++b)
         if (hopeful[b] || known.image != nullptr)
             place_decisions(bin_index(b), grant.bins[b].bits_per_symbol);
-    feedback_.again(y, known, floor - between, hopeful);
+    feedback_.again(y, known, floor - ici_power, hopeful);
     detect_hopeful();
 }
 
@@ -170,7 +174,7 @@ void slot_detector::load_weights(bin_index bin, float noise, soft_copy& copy) co
     for (auto& w : copy.weight) w *= scale;
 }
 
-// By its symbols in the middle of the slot.
+// Whether the SNR of the bin's symbols in the middle of the slot leaves no doubt about any of them.
 bool slot_detector::is_certain(bin_index bin, int k, float noise) const noexcept {
     const float* p = power_[symbols_per_slot / 2].re + bin.n() * subcarriers_per_bin;
     float least = p[0];
@@ -184,10 +188,10 @@ bool slot_detector::decode(bin_index bin, const soft_copy& symbols, int k, std::
     constellations_[static_cast<std::size_t>(k - 1)].slice(symbols.re.data(), symbols.im.data(),
                                                            labels_[bin.n()].data(), label_capacity);
     const bool holds = decode_frame(labels_[bin.n()], k, key, frames_[bin.n()]);
-    const bool asked = holds || watcher_ != nullptr;
+    const bool must_check = holds || watcher_ != nullptr;
     const bool accepted =
-        asked && (certain || wrong_decisions(constellations_[static_cast<std::size_t>(k - 1)],
-                                             symbols, labels_[bin.n()]) <= most_wrong(k));
+        must_check && (certain || wrong_decisions(constellations_[static_cast<std::size_t>(k - 1)],
+                                                  symbols, labels_[bin.n()]) <= most_wrong(k));
     if (watcher_ != nullptr) watcher_->on_check(bin, labels_[bin.n()], holds, accepted);
     return holds && accepted;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Frames of a slot from its resource elements: one-tap equaliser without bias (y conj(h) / |h|^2),
 // nearest point, descrambling, CRC; when the CRC fails, once more after chase combining with the
-// stored copies. When frames of the slot still fail and are not hopeless, the channel is estimated
-// again from all decisions (decision_feedback.h) and the failed ones that have hope are detected
-// again, combined where there is a copy. Where interference between subcarriers is most of the
-// noise, this is done twice. The CRC of a frame is checked at most
+// stored copies. When frames of the slot still fail and have a chance to be saved
+// (expected_errors.h), the channel is estimated again from all decisions (decision_feedback.h) and
+// these frames are detected again, combined where there is a copy. Where interference between
+// subcarriers is most of the noise, this is done twice. The CRC of a frame is checked at most
 //     once as received, once combined, once after feedback, once after a second feedback.
 // A frame that is too likely to be wrong is not accepted even if its CRC holds
 // (wrong_decisions.h).
@@ -27,8 +27,8 @@
 
 namespace wip::phy {
 
-// Told of every check of a frame: what was decided, whether the CRC holds, whether it would be
-// accepted then. For measurements.
+// For measurements: is called at every check of a frame with the decided labels, whether the CRC
+// holds, and whether the frame would be accepted then.
 class check_watcher {
 public:
     virtual ~check_watcher() = default;
@@ -49,12 +49,12 @@ public:
     }
     void want_soft_bits(bool on) noexcept { soft_ = on; }
     // Detects every bin of the grant. The spans in `out` stay valid until the next call. Without
-    // `known` there is one look only. `noise`: of each bin, variance per element.
+    // `known` there is no second pass. `noise`: variance per element, of each bin.
     void detect(const std::array<plane, symbols_per_slot>& y, const channel_estimate& channel,
                 const std::array<float, nof_bins>& noise, const slot_grant& grant,
                 std::array<bin_result, nof_bins>& out,
                 const known_symbols* known = nullptr) noexcept;
-    // Whether the last call took a second look with decision feedback.
+    // Whether the last call made a second pass with decision feedback.
     bool second_pass() const noexcept { return second_pass_; }
     // Share of the transmitter's IQ image (sent_image.h).
     cf32 image() const noexcept { return image_.share(); }
@@ -67,20 +67,23 @@ public:
 private:
     void equalise(const std::array<plane, symbols_per_slot>& y,
                   const channel_estimate& channel) noexcept;
-    // Present copy, then combined with the stored one (again: at once); true when the CRC holds
-    // and is accepted.
+    // Decodes the present copy, and if that fails the one combined with the stored copy (`again`,
+    // in a second pass: only the combined one if there is one). True when the CRC holds and the
+    // frame is accepted.
     bool attempt(bin_index bin, const bin_grant& grant, float noise, bool again,
                  bin_result& out) noexcept;
-    // Frames and copies are kept or given up, the report is written.
+    // Stores or erases the copy of the bin's unit, and writes the result.
     void decide(bin_index bin, const bin_grant& grant, bin_result& out) noexcept;
-    void look_again(const std::array<plane, symbols_per_slot>& y, const channel_estimate& channel,
-                    const std::array<float, nof_bins>& noise, const slot_grant& grant,
-                    std::array<bin_result, nof_bins>& out, const known_symbols& known) noexcept;
+    void run_second_pass(const std::array<plane, symbols_per_slot>& y,
+                         const channel_estimate& channel, const std::array<float, nof_bins>& noise,
+                         const slot_grant& grant, std::array<bin_result, nof_bins>& out,
+                         const known_symbols& known) noexcept;
     bool is_certain(bin_index bin, int k, float noise) const noexcept;
     void place_decisions(bin_index bin, int k) noexcept;
     unit_key key_of(const bin_grant& grant) const noexcept;
     void load_weights(bin_index bin, float noise, soft_copy& copy) const noexcept;
-    // certain: accepted without a look at the weights of the symbols, which need not be there.
+    // `certain`: the frame is accepted without regard to the weights of the symbols, which need not
+    // be set.
     bool decode(bin_index bin, const soft_copy& symbols, int k, std::uint64_t key,
                 bool certain) noexcept;
 

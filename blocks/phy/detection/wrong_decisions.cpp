@@ -13,14 +13,16 @@ namespace wip::phy {
 
 namespace {
 
-// Points in a row of the grid: the outermost have no neighbour beyond them.
-constexpr std::array<int, max_bits_per_symbol> row{2, 2, 0, 4, 6, 8, 12, 16};
+// Points in a row of the grid, by bits per symbol. The outermost points have no neighbour beyond
+// them.
+constexpr std::array<int, max_bits_per_symbol> points_per_row{2, 2, 0, 4, 6, 8, 12, 16};
 
 lanes at(const float* p, int i) noexcept { return *reinterpret_cast<const lanes*>(p + i); }
 lanes larger(lanes a, lanes b) noexcept { return a > b ? a : b; }
 lanes size_of(lanes v) noexcept { return larger(v, -v); }
 
-// of(i): what each symbol from i on adds. Of label_capacity values the last are not symbols.
+// Adds up of(i), which returns the terms of the symbols from i on. The last of the label_capacity
+// values are not symbols.
 template <class Of>
 float sum_over_symbols(Of of) noexcept {
     lanes sum{};
@@ -48,7 +50,8 @@ float wrong_decisions(const constellation& c, const soft_copy& y,
     const float per_weight = nof_labels / (spread + 1e-30F);
     if (c.bits() == 3) return expected_errors(y.weight.data(), per_weight, c.bits());
     const float unit = c.unit(),
-                edge = static_cast<float>(row[static_cast<std::size_t>(c.bits() - 1)] - 2);
+                edge =
+                    static_cast<float>(points_per_row[static_cast<std::size_t>(c.bits() - 1)] - 2);
     const auto axis = [&](const float* received, const float* point, int i) {
         const lanes v = at(received, i);
         const lanes inside = 1 - size_of(v - at(point, i)) / unit;

@@ -15,12 +15,13 @@ namespace wip::phy {
 namespace {
 
 constexpr std::array<double, 5> spreads_us{0.2, 1, 2, 4, 7};
-constexpr std::array<int, 5> places{0, 1, 2, 4, 7};  // samples to both sides: an eighth of that
-constexpr unsigned beginning = 160;                  // slots
-constexpr int far_place = 14;                        // of the widest
-// A window of the same width elsewhere takes other noise out: the mean of the logarithm has a
-// spread of 0.006 by that.
-constexpr float better_spread = 0.005F, better_place = 0.02F;
+constexpr std::array<int, 5> place_distances{
+    0, 1, 2, 4, 7};  // samples by which the window is moved on trial: an eighth of the spread
+constexpr unsigned early_slots = 160;  // in which trials are more frequent
+constexpr int far_place = 14;          // samples: a quarter of the widest spread
+// Gains in the mean logarithm of the score that a trial needs. A window of the same width at
+// another place passes other noise, from which that mean has a standard deviation of 0.006.
+constexpr float least_gain_of_spread = 0.005F, least_gain_of_place = 0.02F;
 constexpr double narrowest_at_centre = 0.5;
 constexpr double slope_power = 0.003;
 constexpr float lowest_snr = 1, highest_snr = 15849;  // 0 to 42 dB
@@ -28,12 +29,13 @@ constexpr double mean_t2 = 35.0 / 12;                 // of symbol_time over the
 
 constexpr std::size_t rows_at_once = 4;
 
-std::size_t whole(std::size_t n, std::size_t group) { return (n + group - 1) / group * group; }
+std::size_t round_up(std::size_t n, std::size_t group) { return (n + group - 1) / group * group; }
 
 // The SNR within the range of the filters; NaN becomes the lowest.
 float within_range(float snr) { return snr > lowest_snr ? std::min(snr, highest_snr) : lowest_snr; }
 
-// `Registers` of both sums over the rows of a matrix, each row times a complex number.
+// Multiplies each row of a real matrix by a complex number and adds the rows up, for `Registers`
+// registers of a row.
 template <std::size_t Registers>
 void combine(const lanes* matrix, std::size_t row_registers, std::size_t rows, const float* re,
              const float* im, lanes* re_out, lanes* im_out) noexcept {
@@ -79,7 +81,7 @@ channel_estimator::channel_estimator() {
 }
 
 void channel_estimator::design(side& s) {
-    const std::size_t padded = whole(static_cast<std::size_t>(s.count), nof_lanes);
+    const std::size_t padded = round_up(static_cast<std::size_t>(s.count), nof_lanes);
     s.padded = static_cast<int>(padded);
     for (std::size_t w = 0; w < nof_spreads; ++w) {
         const auto& basis = bases_[w];
@@ -103,8 +105,8 @@ void channel_estimator::design(side& s) {
         const Eigen::MatrixXd from_modes = root.asDiagonal() * vectors;
 
         filter& f = s.filters[w];
-        f.to_modes.assign(whole(static_cast<std::size_t>(n), rows_at_once) * padded, 0.F);
-        const std::size_t wide = whole(static_cast<std::size_t>(n), nof_lanes);
+        f.to_modes.assign(round_up(static_cast<std::size_t>(n), rows_at_once) * padded, 0.F);
+        const std::size_t wide = round_up(static_cast<std::size_t>(n), nof_lanes);
         f.from_modes.assign(static_cast<std::size_t>(n) * wide, 0.F);
         for (int i = 0; i < n; ++i) {
             const auto row = static_cast<std::size_t>(i);
@@ -117,9 +119,10 @@ void channel_estimator::design(side& s) {
                     static_cast<float>(from_modes(d, i));
         }
 
-        // The figures below are sums over the modes with 1 / (eigenvalue + noise) as the factor. In
-        // a bin they are means over its middle subcarriers.
-        const Eigen::MatrixXd own = to_modes.cwiseAbs2();  // of the element itself in the fit there
+        // The quality measures below are sums over the modes with 1 / (eigenvalue + noise) as the
+        // factor. Those of a bin are means over four of its subcarriers.
+        // The weight of each element in the fit at its own place.
+        const Eigen::MatrixXd own = to_modes.cwiseAbs2();
         std::array<Eigen::VectorXd, nof_bins> level, slope;
         std::array<double, nof_bins> all{};
         for (std::size_t b = 0; b < nof_bins; ++b) {
@@ -207,7 +210,7 @@ void channel_estimator::apply(const side& s, int spread, float snr) noexcept {
         mode_re_[i] *= factor;
         mode_im_[i] *= factor;
     }
-    const std::size_t blocks = whole(modes, nof_lanes) / nof_lanes;
+    const std::size_t blocks = round_up(modes, nof_lanes) / nof_lanes;
     const auto* from = reinterpret_cast<const lanes*>(f.from_modes.data());
     auto* re_out = reinterpret_cast<lanes*>(re_.data());
     auto* im_out = reinterpret_cast<lanes*>(im_.data());
@@ -278,9 +281,9 @@ void channel_estimator::from_all(const std::array<plane, symbols_per_slot>& y,
                                  channel_estimate& out) noexcept {
     load(all_, y, pilot_values, control_values);
     estimate(all_, spread_, snr, out);
-    // Every eighth slot, in the beginning every second one, another spread, in the turn of the one
-    // in use another place.
-    const unsigned every = trial_turn_ < beginning ? 2 : 8;
+    // In every eighth slot, at first in every second one, another spread is tried; in the turn of
+    // the spread in use another place of the window.
+    const unsigned every = trial_turn_ < early_slots ? 2 : 8;
     if (++trial_turn_ % every != 0) return;
     const unsigned turn = trial_turn_ / every;
     if (const int candidate = static_cast<int>(turn % nof_spreads); candidate != spread_)
@@ -303,37 +306,40 @@ void channel_estimator::consider(const side& s, int candidate, float snr,
                                  const channel_estimate& in_use) noexcept {
     if (candidate == spread_) return;
     estimate(s, candidate, snr, trial_);
-    if (is_better(gcv_[static_cast<std::size_t>(candidate)], better_spread, in_use))
+    if (is_better(gcv_[static_cast<std::size_t>(candidate)], least_gain_of_spread, in_use))
         spread_ = candidate;
 }
 
-// The same for another place of the window, of all known elements in z_, which are turned.
+// Tries another place of the window in the same way, with all known elements in z_, whose phases
+// are turned for it.
 void channel_estimator::consider_place(unsigned turn, float snr,
                                        channel_estimate& in_use) noexcept {
     const unsigned kind = turn % nof_places;
     const int spread = kind < 2 ? spread_ : nof_spreads - 1;
-    const int distance = kind < 2 ? places[static_cast<std::size_t>(spread)] : far_place;
+    const int distance = kind < 2 ? place_distances[static_cast<std::size_t>(spread)] : far_place;
     const int later = kind % 2 == 0 ? distance : -distance;
     if (later == 0) return;
     for (std::size_t r = 0; r < static_cast<std::size_t>(all_.count); ++r) {
         const int turns = signed_subcarrier(all_.n[r]) * later % fft_size;
-        const cf32 by = turns_[static_cast<std::size_t>(turns < 0 ? turns + fft_size : turns)];
-        const float re = z_.re[r] * by.real() - z_.im[r] * by.imag();
-        z_.im[r] = z_.re[r] * by.imag() + z_.im[r] * by.real();
+        const cf32 rotation =
+            turns_[static_cast<std::size_t>(turns < 0 ? turns + fft_size : turns)];
+        const float re = z_.re[r] * rotation.real() - z_.im[r] * rotation.imag();
+        z_.im[r] = z_.re[r] * rotation.imag() + z_.im[r] * rotation.real();
         z_.re[r] = re;
     }
     estimate(all_, spread, snr, trial_);
-    if (!is_better(place_gcv_[kind], better_place, in_use)) return;
+    if (!is_better(place_gcv_[kind], least_gain_of_place, in_use)) return;
     spread_ = spread;
     in_use.move_window = later;
 }
 
-// Whether the trial is to be used from now on; `score` belongs to it.
-bool channel_estimator::is_better(float& score, float by, const channel_estimate& in_use) noexcept {
+// Whether the trial is to be used from now on. `score` is the mean of its logarithmic scores.
+bool channel_estimator::is_better(float& score, float least_gain,
+                                  const channel_estimate& in_use) noexcept {
     const float gcv = gcv_of(trial_), gcv_in_use = gcv_of(in_use);
     if (!(gcv > 0) || !(gcv_in_use > 0) || !std::isfinite(gcv)) return false;
     score += 0.125F * (std::log(gcv / gcv_in_use) - score);
-    if (!(score < -by)) return false;
+    if (!(score < -least_gain)) return false;
     gcv_.fill(0);
     place_gcv_.fill(0);
     return true;

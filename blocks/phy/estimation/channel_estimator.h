@@ -12,11 +12,11 @@
 // and SNR g, the coefficients are (X'X + P^-1 / g)^-1 X' z. With the eigenvectors V and eigenvalues
 // m of P^1/2 X'X P^1/2 that is P^1/2 V diag(1 / (m + 1/g)) (V' P^1/2 X') z: two real matrices for
 // each W and set of known elements (pilots only; pilots and decoded control), made in the
-// constructor, and between them one factor a mode, in which alone the SNR stands. Any SNR has its
-// own filter, so no rounding of it decides anything. The inverse is also the covariance of what the
-// estimate misses, in units of the noise variance: its mean over a bin is what |h|^2 of the
-// estimate lacks there (more at the ends of the band). Such figures stand in a table over the SNR,
-// a decibel apart, and are interpolated.
+// constructor, and between them one factor for each mode, which is all that depends on the SNR. So
+// every SNR has its own filter, without any rounding of it. The inverse is also the covariance of
+// what the estimate misses, in units of the noise variance: its mean over a bin is what |h|^2 of
+// the estimate lacks there (more at the ends of the band). Such measures are taken from a table
+// over the SNR, in steps of a decibel, and interpolated.
 //
 // W is 0.2, 1, 2, 4 or 7 us (the narrowest, with half of its power on the tracked timing itself, is
 // for a single path): the narrower, the fewer degrees of freedom, the less noise passes. It
@@ -31,8 +31,8 @@
 // early where weak paths come late (3GPP's ETU: 0.6 us behind the first path and 4.4 before the
 // last, so that W would have to be 8.8 us). So the place of the window is cross-validated, too,
 // with the same matrices: another place is another timing, a phase that grows over the subcarriers.
-// Tried are an eighth of W to both sides, and with the widest W a quarter of it, which finds a path
-// that is alone over there. The tracking is then moved.
+// Moves by an eighth of W to both sides are tried, and with the widest W by a quarter of it, which
+// finds a single path far from the others. If one is better, the tracking is moved.
 #pragma once
 
 #include <array>
@@ -56,11 +56,13 @@ struct channel_estimate {
     // Samples by which the tracked timing should be later from the next slot on, so that the window
     // has the channel.
     int move_window = 0;
-    // The same for each bin, mean over its elements and the slot.
+    // The error variance for each bin: mean over its elements and the slot.
     std::array<float, nof_bins> bin_error{};
-    // How much of a channel as supposed is in `middle`, the mean of <a^, a> / <a, a> over the bin.
+    // Share of a channel with the assumed covariance that is in `middle`: mean of <a^, a> / <a, a>
+    // over the bin.
     std::array<float, nof_bins> bin_share{};
-    // Squared residuals of a bin's known elements, and what they are for noise of variance 1.
+    // Sum of the squared residuals of a bin's known elements, and its expectation for noise of
+    // variance 1.
     std::array<float, nof_bins> bin_residual{}, bin_freedom{};
 };
 
@@ -94,7 +96,7 @@ private:
     static constexpr int capacity = 320;
     static constexpr std::size_t most_modes = 2 * delay_basis::max_order;  // whole registers, too
 
-    // The filter's figures at one SNR.
+    // Quality measures of a filter at one SNR.
     struct quality {
         float dof = 0;
         std::array<float, nof_bins> bin_error{}, bin_share{}, bin_freedom{};

@@ -44,8 +44,8 @@ void decision_feedback::set_known(const known_symbols& known) noexcept {
     if (known.image != nullptr) add_image(x_, *known.image);
 }
 
-// Moments of the residual. Whole vectors, so that they stay in registers; beyond the band all
-// planes are zero.
+// Computes the moments of the residual over the slot. It works on whole vectors, so that the sums
+// stay in registers; beyond the band all planes are zero.
 template <std::size_t Used, bool Without>
 void decision_feedback::compare(const grid& y) noexcept {
     for (int n = 0; n < plane_size; n += nof_lanes) {
@@ -116,23 +116,23 @@ void decision_feedback::again(const grid& y, const known_symbols& known, float n
 template <std::size_t Used>
 void decision_feedback::refine(const known_symbols& known, float noise) noexcept {
     const auto& basis = *known.basis;
-    constexpr int apart = delay_basis::max_order;
-    std::array<float, Used * apart> re, im;
+    constexpr int stride = delay_basis::max_order;
+    std::array<float, Used * stride> re, im;
     delay_basis::to<Used> moments;
     delay_basis::from<Used> residuals;
     for (std::size_t i = 0; i < Used; ++i) residuals[i] = moments[i] = &moment_[i];
-    basis.project<Used>(residuals, re.data(), im.data(), apart);
+    basis.project<Used>(residuals, re.data(), im.data(), stride);
     for (std::size_t i = 0; i < Used; ++i) {
         const float floor = noise / (energy[i] * nof_subcarriers);
         for (int d = 0; d < basis.order(); ++d) {
-            const auto at = i * apart + static_cast<std::size_t>(d);
+            const auto at = i * stride + static_cast<std::size_t>(d);
             const float q = known.signal * prior[i] * static_cast<float>(basis.variance(d));
             const float gain = q / ((q + floor) * energy[i]);
             re[at] *= gain;
             im[at] *= gain;
         }
     }
-    basis.expand<Used>(re.data(), im.data(), apart, moments);
+    basis.expand<Used>(re.data(), im.data(), stride, moments);
     for (std::size_t i = 0; i < Used; ++i)
         for (int n = 0; n < nof_subcarriers; ++n) {
             h_[i].re[n] += moment_[i].re[n];
@@ -140,8 +140,8 @@ void decision_feedback::refine(const known_symbols& known, float noise) noexcept
         }
 }
 
-// A bin begins at a multiple of four subcarriers and lies within so many aligned vectors; what
-// comes along of the neighbours does no harm.
+// A bin begins at a multiple of four subcarriers and lies within so many aligned vectors;
+// equalising some subcarriers of its neighbours as well does no harm.
 void decision_feedback::equalise(const grid& y, bin_index bin, grid& out,
                                  grid& power) const noexcept {
     constexpr int vectors = (subcarriers_per_bin + nof_lanes - 4 + nof_lanes - 1) / nof_lanes;
@@ -162,7 +162,8 @@ void decision_feedback::equalise(const grid& y, bin_index bin, grid& out,
         }
 }
 
-// The ramp over the window has the mean square (768 / 853)^2 / 12 of a symbol's time squared.
+// Over the window of 768 samples t is a ramp, whose mean square is (768 / 853)^2 / 12 in units of a
+// symbol's duration squared.
 float intercarrier_power(const channel_estimate& channel) noexcept {
     const float sum = lane_sum(nof_subcarriers, [&](auto at) {
                           const auto re = at(channel.slope.re), im = at(channel.slope.im);

@@ -12,13 +12,14 @@
 //   r = y - h x [- interference]        over all elements with a decision, else 0
 //   a += sum over d of shrink_d U_d <U_d, mean over the symbols of conj(x) r>,  b and c alike with
 //   the residual's moments over t and t^2 - 35/12
-// Computing the interference takes as long as all the rest. At the elements that are looked at it
-// is subtracted as the new slope makes it; from r only where that is worth it (slot_detector.cpp):
-// as the first slope makes it, or the last one, for a second pass. The members U_d of the delay
-// basis are orthogonal over the band and the three polynomials over the slot, so the full grid
-// needs no matrix. |x|^2 is 1 only in the mean; because the step starts from the residual of a good
-// estimate, what that costs is small against the residual. shrink_d = q_d / (q_d + noise / weight),
-// q_d = prior variance of the coefficient.
+// Computing the interference takes as long as all the rest. At the elements that are equalised
+// again, the interference according to the new slope is subtracted. From r it is subtracted only
+// where that is worth the time (slot_detector.cpp), according to the first slope, or in a
+// repetition according to the last one. The members U_d of the delay basis are orthogonal over the
+// band and the three polynomials over the slot, so the full grid needs no matrix. |x|^2 is 1 only
+// in the mean; because the step starts from the residual of a good estimate, the error that this
+// makes is small against the residual. shrink_d = q_d / (q_d + noise / weight), q_d = prior
+// variance of the coefficient.
 //
 // Elements of unused bins have x = 0 and take no part. Detection afterwards:
 // (y - interference) conj(h) / |h|^2.
@@ -50,8 +51,8 @@ public:
 
     // The symbols of all elements; the caller fills in the payload. 0: not known.
     grid& symbols() noexcept { return x_; }
-    // Where the interference is subtracted: nowhere, in the elements that are equalised
-    // (looked_at), or from the estimate's residual as well (everywhere).
+    // The elements in which the interference is subtracted: none (nowhere), those that are
+    // equalised (looked_at), or also those of the estimate's residual (everywhere).
     enum class subtract { nowhere, looked_at, everywhere };
     // noise: mean power per element. looked_at: bins to be equalised, if interference is subtracted
     // there alone.

@@ -139,11 +139,11 @@ float delay_basis::at(int d, int n) const noexcept {
 }
 
 template <std::size_t Terms>
-void delay_basis::expand(const float* re, const float* im, int apart,
+void delay_basis::expand(const float* re, const float* im, int stride,
                          const to<Terms>& out) const noexcept {
     constexpr std::size_t n = 2 * Terms;  // real parts and imaginary parts in turns
     float by_row[n][max_order + 2] = {};  // zero where there is no member
-    for (std::size_t t = 0; t < Terms; ++t, re += apart, im += apart)
+    for (std::size_t t = 0; t < Terms; ++t, re += stride, im += stride)
         for (int d = 0; d < order_; ++d) {
             by_row[2 * t][row_[static_cast<std::size_t>(d)]] = re[d];
             by_row[2 * t + 1][row_[static_cast<std::size_t>(d)]] = im[d];
@@ -173,7 +173,7 @@ void delay_basis::expand(const float* re, const float* im, int apart,
 }
 
 template <std::size_t Terms>
-void delay_basis::project(const from<Terms>& in, float* re, float* im, int apart) const noexcept {
+void delay_basis::project(const from<Terms>& in, float* re, float* im, int stride) const noexcept {
     constexpr std::size_t n = 2 * Terms;
     alignas(vector_alignment) float fold[2][n][half_padded];  // even, odd
     for (std::size_t k = 0; k < n; ++k) {
@@ -194,7 +194,7 @@ void delay_basis::project(const from<Terms>& in, float* re, float* im, int apart
                     multiply_add(*reinterpret_cast<const lanes*>(q + c),
                                  *reinterpret_cast<const lanes*>(fold[row % 2][k] + c), sum[k]);
         for (std::size_t k = 0; k < n; ++k)
-            (k % 2 == 0 ? re : im)[static_cast<int>(k / 2) * apart + d] =
+            (k % 2 == 0 ? re : im)[static_cast<int>(k / 2) * stride + d] =
                 sum_of(sum[k]) / nof_subcarriers;
     }
 }

@@ -22,9 +22,9 @@ constexpr std::size_t row = (parts + lane_count - 1) / lane_count * lane_count;
 constexpr std::size_t below_dc = nof_subcarriers / 2;
 constexpr std::size_t rows = nof_subcarriers + 1;
 
-// 1 / sin(pi d / 768), d = 1..500, less the first value: least squares, mostly of the absolute
-// error. The last exponential does not fall.
-constexpr std::array<float, 4> falls{0.98514888F, 0.93079409F, 0.76039052F, 0.3762184F};
+// Approximates 1 / sin(pi d / 768), d = 1..500, by exponentials and a correction of its first
+// value: least squares, mostly of the absolute error. The last exponential does not decay.
+constexpr std::array<float, 4> decays{0.98514888F, 0.93079409F, 0.76039052F, 0.3762184F};
 constexpr std::array<float, 5> weight{6.65541725F, 22.93821644F, 65.79358825F, 114.9769806F,
                                       1.00835126F};
 constexpr float rest_of_first = 33.09012F;
@@ -78,7 +78,7 @@ constexpr std::size_t first_row(std::size_t k) { return std::min(row_of(k * bloc
 
 }  // namespace
 
-intercarrier::intercarrier() : moving_((plane_size + 1) * row), moved_((plane_size + 1) * row) {
+intercarrier::intercarrier() : rows_in_((plane_size + 1) * row), rows_out_((plane_size + 1) * row) {
     for (int n = 0; n < nof_subcarriers; ++n) {
         const auto turn = turn_by(-2 * std::numbers::pi * (window_advance + 0.5) / fft_size *
                                   signed_subcarrier(n));
@@ -120,50 +120,50 @@ void intercarrier::turn_and_transpose(const plane& b, const plane& c, const grid
         for (std::size_t i = 0; i < block; i += quad_floats)
             for (std::size_t p = 0; p < parts; p += quad_floats)
                 transpose([&](std::size_t j) { return v.of[p + j] + i; },
-                          [&](std::size_t j) { return moving_.data() + row_of(n0 + i + j) + p; });
+                          [&](std::size_t j) { return rows_in_.data() + row_of(n0 + i + j) + p; });
     }
 }
 
-// An exponential is taken before the row itself enters it: the nearest row has fallen by nothing.
-// Beyond the last block that is wanted nothing is.
+// The sum for a row is taken before the row itself enters the recursion, so its nearest neighbour
+// has not decayed yet. Rows beyond the last block that is wanted are not visited.
 void intercarrier::filter() noexcept {
     const auto lowest = static_cast<std::size_t>(std::countr_zero(blocks_));
     const auto beyond = static_cast<std::size_t>(std::bit_width(blocks_));
     for (std::size_t part = 0; part < row; part += lane_count) {
-        const float* in = moving_.data() + part;
-        float* out = moved_.data() + part;
-        std::array<lanes, falls.size()> f{};
+        const float* in = rows_in_.data() + part;
+        float* out = rows_out_.data() + part;
+        std::array<lanes, decays.size()> f{};
         lanes all{}, last{};
         const auto sum = [&] {
             lanes v = scale * rest_of_first * last;
             v = multiply_add(all, scale * weight[4], v);
-            for (std::size_t e = 0; e < falls.size(); ++e)
+            for (std::size_t e = 0; e < decays.size(); ++e)
                 v = multiply_add(f[e], scale * weight[e], v);
             return v;
         };
         const auto enter = [&](std::size_t n) {
             last = at(in + n * row);
-            for (std::size_t e = 0; e < falls.size(); ++e)
-                f[e] = multiply_add(f[e], falls[e], last);
+            for (std::size_t e = 0; e < decays.size(); ++e)
+                f[e] = multiply_add(f[e], decays[e], last);
             all += last;
         };
         for (std::size_t k = nof_blocks; k-- > lowest;)
             for (std::size_t n = first_row(k + 1); n-- > first_row(k); enter(n))
-                if (has(k)) put(out + n * row, sum());
+                if (is_wanted(k)) put(out + n * row, sum());
         f = {};
         all = last = lanes{};
         for (std::size_t k = 0; k < beyond; ++k)
             for (std::size_t n = first_row(k); n < first_row(k + 1); enter(n++))
-                if (has(k)) put(out + n * row, at(out + n * row) - sum());
+                if (is_wanted(k)) put(out + n * row, at(out + n * row) - sum());
     }
 }
 
-// Two loops: what was just stored in pieces is slow to load whole.
+// Two loops, because data that was just stored in small pieces is slow to load as a whole vector.
 void intercarrier::transpose_and_turn_back(grid& out) noexcept {
     for (std::size_t n = 0; n < plane_size; n += quad_floats) {
-        if (!has(n / block)) continue;
+        if (!is_wanted(n / block)) continue;
         for (std::size_t p = 0; p < parts; p += quad_floats)
-            transpose([&](std::size_t i) { return moved_.data() + row_of(n + i) + p; },
+            transpose([&](std::size_t i) { return rows_out_.data() + row_of(n + i) + p; },
                       [&](std::size_t i) {
                           const std::size_t part = p + i;
                           return (part < symbols_per_slot ? out[part].re
@@ -172,7 +172,7 @@ void intercarrier::transpose_and_turn_back(grid& out) noexcept {
                       });
     }
     for (std::size_t n = 0; n < plane_size; n += lane_count) {
-        if (!has(n / block)) continue;
+        if (!is_wanted(n / block)) continue;
         const lanes tr = at(turn_.re + n), ti = at(turn_.im + n);
         for (auto& symbol : out) {
             const lanes zr = at(symbol.re + n), zi = at(symbol.im + n);

@@ -32,9 +32,9 @@ class intercarrier {
 public:
     using grid = std::array<plane, symbols_per_slot>;
     intercarrier();
-    // out: the interference on each element of these bins of a slot (others: as before, or as
-    // well). The channel's slope is b + 2 t c, t the symbol_time. Beyond the band all planes are
-    // zero.
+    // out: the interference on each element of these bins of a slot. Other bins are unchanged or
+    // computed as well. The channel's slope is b + 2 t c, t the symbol_time. Beyond the band all
+    // planes are zero.
     void work(const plane& b, const plane& c, const grid& x, grid& out,
               const bin_set& bins = all_bins) noexcept;
 
@@ -42,11 +42,11 @@ private:
     void turn_and_transpose(const plane& b, const plane& c, const grid& x) noexcept;
     void filter() noexcept;
     void transpose_and_turn_back(grid& out) noexcept;
-    bool has(std::size_t block) const noexcept { return blocks_ >> block & 1; }
+    bool is_wanted(std::size_t block) const noexcept { return blocks_ >> block & 1; }
     std::uint32_t blocks_ = 0;  // of subcarriers, that hold the bins
     plane turn_;
     // A row for each subcarrier, DC among them: real parts, imaginary parts, padding.
-    aligned_vector<float> moving_, moved_;
+    aligned_vector<float> rows_in_, rows_out_;
 };
 
 }  // namespace wip::phy

@@ -8,15 +8,15 @@
 namespace wip::phy {
 namespace {
 
-constexpr std::array payload_alone{2, 3};  // resource_map.h
-constexpr int longest = 1024, fewest = 64;
-constexpr float least = 4e-5F;  // of |b|^2: -44 dB
+constexpr std::array payload_only_symbols{2, 3};  // resource_map.h
+constexpr int most_slots = 1024, least_slots = 64;
+constexpr float least_power = 4e-5F;  // of |b|^2: -44 dB
 
 }  // namespace
 
 void sent_image::learn(const planes& equalised, const planes& power) noexcept {
     float re = 0, im = 0, all = 0;
-    for (const int l : payload_alone) {
+    for (const int l : payload_only_symbols) {
         const plane& z = equalised[static_cast<std::size_t>(l)];
         const float* p = power[static_cast<std::size_t>(l)].re;
         constexpr std::size_t half = nof_subcarriers / 2;
@@ -37,11 +37,11 @@ void sent_image::learn(const planes& equalised, const planes& power) noexcept {
         all += of_all;
     }
     if (!(all > 0)) return;
-    slots_ = std::min(slots_ + 1, longest);
+    slots_ = std::min(slots_ + 1, most_slots);
     const float share = 1 / static_cast<float>(slots_);
     re_ += share * (re / all - re_);
     im_ += share * (im / all - im_);
-    removes_ = slots_ >= fewest && re_ * re_ + im_ * im_ > least;
+    is_known_ = slots_ >= least_slots && re_ * re_ + im_ * im_ > least_power;
 }
 
 void add_image(sent_image::planes& x, cf32 share, int first, int last) noexcept {

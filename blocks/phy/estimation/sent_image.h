@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The image that the transmitter's radio adds, x + b conj(x), as equalised subcarriers have it:
-// z[n] = x[n] + b conj(x[m]), m the subcarrier at the carrier's other side. It goes through the
-// channel with the signal, so b is one number for all subcarriers, whatever fades, and it is about
-// the carrier's frequency, which the frequency offset does not move here (the receiver's own
-// image is another one: sync/direct_conversion.h).
+// z[n] = x[n] + b conj(x[m]), m the subcarrier at the carrier's other side. The image passes
+// through the channel with the signal, so b is one number for all subcarriers, whatever the fading,
+// and the mirror is the sender's carrier, on which the frequency offset has no effect (for the
+// image of the receiver see sync/direct_conversion.h).
 //
 // Symbols of mirrored subcarriers have nothing to do with each other (the payload is scrambled),
 // and noise neither, so E[z[n] z[m]] = b E[|x[n]|^2 + |x[m]|^2]. Learned from the two OFDM symbols
 // of a slot that are payload alone, each pair weighted by p[n] p[m] (power of the channel), each
 // slot alike, over up to 1024 slots with payload. 500 pairs a slot leave an error of 1 / sqrt(1000
-// n): -55 dB after 150 slots, -60 after 1024. From 64 slots on it is taken out where it is above
-// -44 dB; below, and where there is none, nothing is touched. Noise makes b smaller by its share.
+// n): -55 dB after 150 slots, -60 after 1024. From 64 slots on it is removed if it is above -44 dB;
+// below that, the symbols stay unchanged. Noise makes the estimated b smaller, in proportion to its
+// share of the power.
 //
 // The channel is estimated from known symbols and decisions with the image in them, so neither it
 // nor the reported noise has any.
@@ -31,13 +32,13 @@ public:
 
     // Equalised symbols as they are, and the channel's power at them.
     void learn(const planes& equalised, const planes& power) noexcept;
-    cf32 share() const noexcept { return removes_ ? cf32(re_, im_) : cf32(); }  // b, where known
+    cf32 share() const noexcept { return is_known_ ? cf32(re_, im_) : cf32(); }  // b, where known
     void clear() noexcept { *this = {}; }
 
 private:
     int slots_ = 0;
     float re_ = 0, im_ = 0;
-    bool removes_ = false;
+    bool is_known_ = false;
 };
 
 // x[n] + b conj(x[m]) of all, or of subcarriers first to last - 1.

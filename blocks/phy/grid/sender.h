@@ -16,8 +16,8 @@ inline constexpr int nof_terminals = 8;
 struct sender {
     int cell = 0;  // 0..63
     bool uplink = false;
-    // 0..7: the one that sends, on the uplink; on the downlink of a cell with several the one for
-    // which a frame is (payload alone: pilots and grants are for all)
+    // 0..7. On the uplink the terminal that sends; on the downlink of a cell with several terminals
+    // the one that a frame is for (of the payload only: pilots and grants are for all).
     int terminal = 0;
 
     constexpr sender() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory on 64-byte borders: FFTW picks its fast codelets and the vector loops of the slot path
+// Memory aligned to 64 bytes: FFTW picks its fast codelets and the vector loops of the slot path
 // load whole registers. Allocation happens in constructors only.
 #pragma once
 
@@ -39,7 +39,7 @@ inline constexpr int plane_size = 512;
 struct alignas(vector_alignment) plane {
     float re[plane_size] = {};
     float im[plane_size] = {};
-    float apart[vector_alignment / sizeof(float)] = {};
+    float padding[vector_alignment / sizeof(float)] = {};
 };
 
 }  // namespace wip::phy

@@ -6,9 +6,10 @@
 // family is refused by FFTW itself, and the guess is used.
 //
 // FFTW's planner is not thread-safe: one mutex guards plan and destruction, of every plan of this
-// tree. GNU Radio's own blocks have another (gr::fft::planner): one that plans while it runs, as a
-// frequency sink of another size does, must not do so while one of these is made or goes. FFTW's
-// own lock (fftwf_make_planner_thread_safe) would not help: it leaves out the import of wisdom.
+// tree. GNU Radio's own blocks have another (gr::fft::planner): a GNU Radio block that plans while
+// it runs, as a frequency sink of another size does, must not do so while one of these is made or
+// destroyed. FFTW's own lock (fftwf_make_planner_thread_safe) would not help: it leaves out the
+// import of wisdom.
 #pragma once
 
 #include <complex>
@@ -23,7 +24,8 @@ namespace wip::phy {
 
 using cf32 = std::complex<float>;
 
-// Held by what of this tree plans with FFTW, itself or through another library.
+// The mutex that all code of this tree holds while it plans with FFTW, itself or through another
+// library.
 std::mutex& fft_planner();
 
 class dft {

@@ -10,19 +10,19 @@ namespace wip::phy {
 
 namespace {
 
-// Prior, per slot and in nepers: that of 4 dB with a correlation length of 2 m at 75 km/h has a
-// scale of 1 or so.
+// Prior of the level, per slot and in nepers. Shadowing of 4 dB with a correlation length of 2 m at
+// 75 km/h has a scale of about 1.
 constexpr float keep_slope = 0.6F, keep_level = 0.95F;
 constexpr float slope_variance = 2.56e-4F, level_variance = 6.4e-5F;
 constexpr float increment_variance =
     level_variance + slope_variance / (1 - keep_slope * keep_slope);
 constexpr float scale_at_start = 0.05F, least_scale = 1e-4F, largest_scale = 4;
-constexpr int known_from_both_sides = 6;  // slots back
-constexpr float pace = 0.007F;            // of the scale: 140 slots
-constexpr float chance = 1.5F;
-constexpr float largest_ratio = 5;  // of a squared increment to its mean
-// Errors of the filters over what they suppose: they are made for steps of Doppler and SNR, and for
-// another channel than Clarke's they are wrong.
+constexpr int known_from_both_sides = 6;  // slots before this one
+constexpr float scale_pace = 0.007F;      // of the scale: 140 slots
+constexpr float least_change = 1.5F;      // mean squared increment that does not shrink the scale
+constexpr float largest_ratio = 5;        // of a squared increment to its mean
+// Error variance of the filters relative to the one that they assume. It is larger because they are
+// made for steps of Doppler and SNR, and because the channel may not be Clarke's.
 constexpr float least_model_error = 1.2F, largest_model_error = 100;
 constexpr float model_error_pace = 0.01F;
 constexpr float largest_correction = 0.3F;
@@ -68,7 +68,7 @@ std::array<float, band_level::lags> band_level::learn(
     std::span<const innovation> components) noexcept {
     alignas(vector_alignment) row change{};
     auto* const changes = vectors_of(change);
-    float surprise = 0;
+    float squared_innovations = 0;
     const auto equation = [&](const row& to, float value, float variance) {
         const auto* by = vectors_of(to);
         std::array<lanes, nof_vectors> gain{};
@@ -81,10 +81,10 @@ std::array<float, band_level::lags> band_level::learn(
             of_change = multiply_add(by[v], changes[v], of_change);
         }
         const float all = variance + sum_of(of_gain);
-        if (!(all > 0.5F * variance) || !std::isfinite(all)) return;  // rounding has won
+        if (!(all > 0.5F * variance) || !std::isfinite(all)) return;  // lost in rounding errors
         const float inverse = 1 / all;
         const float rest = value - sum_of(of_change);
-        surprise += rest * rest * inverse;
+        squared_innovations += rest * rest * inverse;
         for (std::size_t v = 0; v < nof_vectors; ++v)
             changes[v] = multiply_add(gain[v], rest * inverse, changes[v]);
         alignas(vector_alignment) row part;
@@ -95,13 +95,13 @@ std::array<float, band_level::lags> band_level::learn(
                     multiply_add(gain[v], -part[k], vectors_of(covariance_[k])[v]);
     };
     for (const auto& c : components) {
-        const float variance = model_error_ * c.variance / 2;  // of one part
+        const float variance = model_error_ * c.variance / 2;  // of the real or the imaginary part
         equation(c.to_re, c.re, variance);
         equation(c.to_im, c.im, variance);
     }
     if (!components.empty()) {
-        const float ratio =
-            std::min(surprise / static_cast<float>(2 * components.size()), largest_ratio);
+        const float ratio = std::min(
+            squared_innovations / static_cast<float>(2 * components.size()), largest_ratio);
         model_error_ = std::clamp(model_error_ * std::exp(model_error_pace * (ratio - 1)),
                                   least_model_error, largest_model_error);
     }
@@ -124,10 +124,10 @@ void band_level::adapt() noexcept {
     constexpr std::size_t i = 1 + known_from_both_sides;
     const float increment = state_[i] - state_[i + 1];
     const float unknown = covariance_[i][i] + covariance_[i + 1][i + 1] - 2 * covariance_[i][i + 1];
-    const float expected = chance * (scale_ * increment_variance - unknown);
+    const float expected = least_change * (scale_ * increment_variance - unknown);
     if (!(expected > 0)) return;
     const float ratio = std::min(increment * increment / expected, largest_ratio);
-    scale_ = std::clamp(scale_ * std::exp(pace * (ratio - 1)), least_scale, largest_scale);
+    scale_ = std::clamp(scale_ * std::exp(scale_pace * (ratio - 1)), least_scale, largest_scale);
 }
 
 float band_level::amplitude() const noexcept { return std::exp(state_[1]); }

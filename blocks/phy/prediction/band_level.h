@@ -4,9 +4,10 @@
 //
 // Shadowing multiplies the whole band, so a filter for Clarke's process sees it as an error that
 // grows with the distance in time: at 75 km/h (4 dB, 2 m: 0.19 dB from slot to slot, 0.54 dB in
-// three) as much as everything else that it misses. The power of the band does not tell the level
-// (it fades, too); what tells it is what the filters cannot predict. With log amplitudes l_0 of
-// this slot and l_1.. of those before, as far as they are wrong, the innovation of a component is
+// three) as much as everything else that it misses. The power of the band does not show the level
+// (it fades, too), but the part of the signal that the filters cannot predict does. With log
+// amplitudes l_0 of this slot and l_1.. of those before, as far as they are wrong, the innovation
+// of a component is
 //     e = c - sum_i w_i x_i = l_0 x^ - sum_i l_i w_i x_i + error of the filter and noise,
 // x_i its values in the slots before with their levels taken out, w the filter's weights, x^ their
 // sum. All components have the same l, each another x: some twenty equations for a few unknowns,
@@ -18,7 +19,7 @@
 // Prior: l_0 = 0.95 l_1 + b + white, b = 0.6 b + white; a Kalman filter over b and 15 levels, one
 // equation after the other. What changes over more than 20 slots stays in the components, whose
 // filters follow it. How much the level moves is learned from its increments of six slots ago, for
-// which slots before and after have been heard. Their mean square should equal the difference
+// which slots before and after have been received. Their mean square should equal the difference
 // between the variance of the prior and that of the posterior. While it is less than 1.5 times that
 // difference the prior shrinks, so that without shadowing nothing is taken out.
 #pragma once
@@ -36,7 +37,7 @@ public:
     static constexpr int size = lags + 2;
     using row = std::array<float, size>;  // of b, l_0, l_1, ..
 
-    // The innovation of one component, with the supposed level removed.
+    // The innovation of one component, with the estimated level removed.
     struct innovation {
         alignas(vector_alignment) row to_re, to_im;  // derivatives: by b (always 0), l_0, l_1, ..
         float re, im;
@@ -50,7 +51,7 @@ public:
     // Factors for what is stored of the slots before, the last one first.
     std::array<float, lags> learn(std::span<const innovation> components) noexcept;
 
-    float amplitude() const noexcept;  // in this slot; before learn(): as supposed
+    float amplitude() const noexcept;  // in this slot; before learn(): as predicted
     float amplitude_ahead(int slots) const noexcept;
 
 private:

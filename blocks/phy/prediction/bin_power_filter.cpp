@@ -13,11 +13,11 @@ constexpr double aperture = 0.31549;  // sqrt((8 * 1.5^2 + 4 * 2.5^2) / 12) / 6:
 constexpr int enough = 40;            // slots learned from
 constexpr int learning = 300;         // slots until every second one is enough to learn from
 constexpr int search_every = 4;
-constexpr float surprise = 6;       // squared innovation over its mean: the model does not hold
-constexpr float largest_step = 10;  // of a power: beyond it is a fade and no step
+constexpr float surprise = 6;       // squared innovation over its mean from which the model fails
+constexpr float largest_step = 10;  // ratio of powers: a larger one is a fade and no gain step
 constexpr int longest_bridge = 1;   // slots; at 125 Hz more cannot be guessed
 
-// A slot of which a number is none, or whose squares are none, would stay in what is learned.
+// False if a number or its square is not finite: it would remain in all averages.
 bool is_measured(const bin_measurement& m, const band_points& points) {
     float sum = m.noise + m.gain_noise;
     for (std::size_t b = 0; b < nof_bins; ++b) sum += std::norm(m.gain[b]) + points.between[b];
@@ -61,7 +61,7 @@ void bin_power_filter::update(const bin_measurement& m, const band_points& point
     const float per_element = m.noise * points_per_bin;
     const doppler_index doppler = search_.doppler();
     noise_ = per_element / known_usually;
-    const bool whole = components_.full();  // what is expected comes of it
+    const bool has_history = components_.full();  // from which the expectation is computed
     const bool expected =
         components_.store(points.re, points.im, per_element / static_cast<float>(m.known), noise_,
                           next_, doppler) < surprise;
@@ -69,7 +69,7 @@ void bin_power_filter::update(const bin_measurement& m, const band_points& point
         components_.learn(noise_);
     if (!search_.ready() || components_.learned() < enough) return;
     components_.set_offset(search_.offset());
-    if (!expected || !whole) return;
+    if (!expected || !has_history) return;
     filtered_ = true;
 
     using row = fading_components<nof_band_points, depth>::row;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Mean power of every bin in this slot, from the channel of this slot and of those before.
 //
-// One slot knows the channel by 300 elements. What that leaves uncertain is little for a strong
-// bin, but in a bin 12 dB below the others it is most of the error of the measured SNR. The slots
-// before say more: which shapes over the band this channel takes (as many as it has delays, half as
-// many as the estimator has to allow for), and at 125 Hz of Doppler still half as much again about
-// the value now.
+// In one slot the channel is measured at 300 elements. The error of that is small for a strong bin,
+// but in a bin 12 dB below the others it is most of the error of the measured SNR. The slots before
+// say more: which shapes over the band this channel takes (as many as it has delays, half as many
+// as the estimator has to allow for), and at 125 Hz of Doppler still half as much again about the
+// value now.
 //
 // The band is seen at two points of each bin, the nodes of Gauss' quadrature: the mean of their
 // powers is that of the bin for whatever varies within it up to the third order. They are taken
@@ -14,10 +14,10 @@
 // nodes. To the mean power of these four estimates comes what they are known to miss (E|h|^2 is
 // |h^|^2 and the error variance), and what of this slot's own estimate lies between the points.
 //
-// Causal: the slot itself is the last one used. A slot without a grant, known by its pilots only,
-// and one that was not measured count by what they are worth. Until the filter has seen enough, and
-// for a slot that is nothing like what was expected (a blackout, a path that appears), the power is
-// that of the one slot.
+// Causal: the slot itself is the last one used. A slot without a grant, measured by its pilots
+// only, and one that was not measured are weighted accordingly. Until the filter has seen enough,
+// and for a slot far from what was expected (a blackout, a path that appears), the power is that of
+// this slot alone.
 #pragma once
 
 #include <array>
@@ -47,14 +47,15 @@ public:
     bin_power_filter();
     void reset() noexcept;
 
-    // One slot, as measured alone. Writes the mean power of each bin, in units of m.power.
+    // Takes the measurement of one slot by itself, and writes the mean power of each bin, in units
+    // of m.power.
     void update(const bin_measurement& m, const band_points& points,
                 std::array<float, nof_bins>& power) noexcept;
-    // A slot that could not be measured.
+    // Advances by a slot that could not be measured.
     void skip() noexcept;
-    // A radio that was set to another gain takes one that is a little different in level, and of
-    // any phase. Returns the factor by which the slot that update() gets next is larger than
-    // expected from the slots before; 1 if they are no basis for that.
+    // A radio that is set to another gain does not do so exactly: its level differs a little, and
+    // its phase may be any. Returns the factor by which the slot that update() gets next is larger
+    // than expected from the slots before; 1 if they are no basis for that.
     cf32 step(const bin_measurement& m, const band_points& points) noexcept;
 
     // Whether the last update() was filtered.
@@ -68,7 +69,7 @@ private:
     gain_sample last_;
     int skipped_ = 0;
     unsigned turn_ = 0;
-    float noise_ = 0;  // along a direction, in a slot with a grant
+    float noise_ = 0;  // error variance along a direction, in a slot with a grant
     bool filtered_ = false;
 };
 

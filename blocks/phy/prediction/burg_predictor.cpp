@@ -4,8 +4,8 @@
 // minimises the sum of forward and backward prediction errors,
 //     k_m = -2 sum f[n] conj(b[n-1]) / sum (|f[n]|^2 + |b[n-1]|^2).
 // The model iterated `horizon` times is one set of 16 weights, made with it. In every slot the
-// models of three bins are fitted anew, so each of them every 9 slots. Behind a slot that is
-// missing they stay as they are until the window is whole again.
+// models of three bins are fitted anew, so each of them every 9 slots. After a missing slot they
+// stay as they are until the window is complete again.
 #include <algorithm>
 #include <complex>
 

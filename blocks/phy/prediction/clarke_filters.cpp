@@ -11,7 +11,7 @@
 namespace wip::phy {
 
 namespace {
-constexpr float unfiltered_snr = 0.1F;  // below it a component is taken as it is
+constexpr float unfiltered_snr = 0.1F;  // below it a component is not filtered
 }
 
 void clarke_correlation(double cycles_per_slot, double* out, int n, double first) noexcept {
@@ -23,8 +23,9 @@ void clarke_correlation(double cycles_per_slot, double* out, int n, double first
 void solve_toeplitz(const double* t, const double* b, double* x, int n) {
     const Eigen::Map<const Eigen::VectorXd> column(t, n);
     Eigen::MatrixXd m(n, n);
-    for (int i = 0; i < n; ++i) m.col(i).tail(n - i) = column.head(n - i);  // LLT reads no more
-    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> in_place(m);              // without a copy
+    for (int i = 0; i < n; ++i)
+        m.col(i).tail(n - i) = column.head(n - i);              // LLT reads the lower triangle only
+    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> in_place(m);  // without a copy
     Eigen::Map<Eigen::VectorXd>(x, n) = in_place.solve(Eigen::Map<const Eigen::VectorXd>(b, n));
 }
 
@@ -62,7 +63,7 @@ clarke_filters::clarke_filters(double ahead, int order, double aperture)
     for (int step = 0; step < nof_dopplers; ++step) {
         const doppler_index d{step};
         average(d, 0, 2 * aperture, among);
-        if (aperture > 0) {  // the two at the same end
+        if (aperture > 0) {  // adds the pairs at the same end of both apertures
             clarke_correlation(doppler_at(d), part.data(), order);
             for (std::size_t i = 0; i < n; ++i) among[i] = (among[i] + part[i]) / 2;
         }

@@ -33,15 +33,15 @@ constexpr double doppler_at(doppler_index of) {
 
 enum class snr_class : int {};  // 0 .. nof_snrs - 1
 
-// Which filter an SNR takes: between those of two classes, weighted by how near each is, and faded
-// in from nothing. It changes as little as the SNR does; if the nearest class were taken, the last
-// bit of a sum could decide.
+// The filter for an SNR: a mean of those of two classes, weighted by how near each is, and faded in
+// at low SNR. It is a continuous function of the SNR; with the filter of the nearest class, the
+// last bit of a sum could decide.
 struct snr_place {
     snr_class below{};
     float above = 0;  // share of the next class, 0 to 1
     float part = 0;   // of the filter: 0 up to -10 dB (not worth filtering), 1 from -7 dB on
-    // How much of something that begins with a class counts: 0 up to the class below it, 1 from
-    // that class on.
+    // Weight of something that is used from a class on: 0 up to the class below it, 1 from that
+    // class on.
     constexpr float counts_from(snr_class first) const noexcept {
         const int missing = static_cast<int>(first) - static_cast<int>(below);
         return missing <= 0 ? part : missing == 1 ? above * part : 0;

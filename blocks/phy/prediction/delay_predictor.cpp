@@ -16,9 +16,9 @@
 // holds) least_squares_predictor may know better: the forecast is d + a (l - d), d this, l that,
 // with the a in 0..1 that would have been best over the last 150 slots or so.
 //
-// A slot that was not measured is bridged with what the slots before say about it. Of more than
-// two in a row too little is known for that: the memory begins anew, with filters of fewer taps
-// until it is full again, and what was learned about the channel stays.
+// A slot that was not measured is replaced by its prediction from the slots before. After more than
+// two in a row that is not possible: the memory begins anew, with filters of fewer taps until it is
+// full again, and what was learned about the channel stays.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -37,7 +37,7 @@ namespace {
 constexpr double mix_forget = 1 - 1.0 / 150;
 constexpr int longest_bridge = 2;  // slots
 
-void times(bin_gains& gains, float factor) noexcept {
+void scale(bin_gains& gains, float factor) noexcept {
     for (auto& v : gains.re) v *= factor;
     for (auto& v : gains.im) v *= factor;
 }
@@ -48,27 +48,27 @@ public:
         : horizon_(horizon),
           filters_(horizon, order),
           next_(1, order),
-          first_{clarke_filters(horizon, 1),  clarke_filters(horizon, 2),
-                 clarke_filters(horizon, 4),  clarke_filters(horizon, 8),
-                 clarke_filters(horizon, 16), clarke_filters(horizon, 32)},
-          other_(make_least_squares_predictor(horizon)),
+          short_filters_{clarke_filters(horizon, 1),  clarke_filters(horizon, 2),
+                         clarke_filters(horizon, 4),  clarke_filters(horizon, 8),
+                         clarke_filters(horizon, 16), clarke_filters(horizon, 32)},
+          least_squares_(make_least_squares_predictor(horizon)),
           forecasts_(static_cast<std::size_t>(horizon)) {
         reset();
     }
 
     void reset() noexcept override {
         search_.reset();
-        other_->reset();
+        least_squares_->reset();
         components_.reset();
         level_.reset();
         skipped_ = 0;
         last_ = {};
         for (auto& f : forecasts_) f.valid = false;
-        between_ = towards_ = mix_ = 0;
+        difference_power_ = projection_ = mix_ = 0;
     }
 
     bool update(const gain_sample& now, bin_gains& ahead) noexcept override {
-        settle(now.gain);
+        update_mixture(now.gain);
         last_ = now;
         skipped_ = 0;
         learn_level(now);
@@ -81,12 +81,12 @@ public:
         due_ = (due_ + 1) % forecasts_.size();
         const bool own = search_.ready();
         if (own) predict(f.own);
-        const bool other = other_->update(fading, f.other);
+        const bool other = least_squares_->update(fading, f.other);
         f.valid = own && other;
         if (!own) f.own = f.other;
         const float ahead_amplitude = level_.amplitude_ahead(horizon_);
-        times(f.own, ahead_amplitude);
-        times(f.other, ahead_amplitude);
+        scale(f.own, ahead_amplitude);
+        scale(f.other, ahead_amplitude);
         ahead = f.own;
         if (f.valid) {
             const auto a = static_cast<float>(mix_);
@@ -105,7 +105,7 @@ public:
         if (++skipped_ > longest_bridge) {
             components_.forget();
             search_.skip();
-            other_->skip();
+            least_squares_->skip();
             return;
         }
         gain_sample fading = without_level(last_);
@@ -114,7 +114,7 @@ public:
         components_.store(fading.gain.re, fading.gain.im);
         search_.update(fading);
         bin_gains unused;
-        other_->update(fading, unused);
+        least_squares_->update(fading, unused);
     }
 
 private:
@@ -132,7 +132,8 @@ private:
         if constexpr (Taps > 1)
             if (components_.filled() < static_cast<int>(Taps))
                 return predict_with<Taps / 2>(doppler, out);
-        components_.template filter<Taps>(first_[std::countr_zero(Taps)], doppler, out.re, out.im);
+        components_.template filter<Taps>(short_filters_[std::countr_zero(Taps)], doppler, out.re,
+                                          out.im);
     }
 
     struct forecast {
@@ -140,7 +141,7 @@ private:
         bin_gains own, other;
     };
     // Finds the mixture of both forecasts that would have been the best for this slot.
-    void settle(const bin_gains& now) noexcept {
+    void update_mixture(const bin_gains& now) noexcept {
         const auto& f = forecasts_[due_];
         if (!f.valid) return;
         const auto [between, towards] =
@@ -150,9 +151,9 @@ private:
                 return lane_terms{dr * dr + di * di, dr * (at(now.re.data()) - own_re) +
                                                          di * (at(now.im.data()) - own_im)};
             }).of;
-        between_ = mix_forget * between_ + static_cast<double>(between);
-        towards_ = mix_forget * towards_ + static_cast<double>(towards);
-        mix_ = between_ > 0 ? std::clamp(towards_ / between_, 0.0, 1.0) : 0;
+        difference_power_ = mix_forget * difference_power_ + static_cast<double>(between);
+        projection_ = mix_forget * projection_ + static_cast<double>(towards);
+        mix_ = difference_power_ > 0 ? std::clamp(projection_ / difference_power_, 0.0, 1.0) : 0;
     }
 
     void learn_level(const gain_sample& now) noexcept {
@@ -168,7 +169,7 @@ private:
     gain_sample without_level(const gain_sample& now) const noexcept {
         gain_sample out = now;
         const float inverse = 1 / level_.amplitude();
-        times(out.gain, inverse);
+        scale(out.gain, inverse);
         out.error *= inverse * inverse;
         out.direction_error *= inverse * inverse;
         return out;
@@ -176,9 +177,9 @@ private:
 
     int horizon_;
     clarke_filters filters_, next_;
-    std::array<clarke_filters, 6> first_;  // of 1, 2, 4 .. 32 taps
+    std::array<clarke_filters, 6> short_filters_;  // of 1, 2, 4 .. 32 taps
     doppler_search search_;
-    std::unique_ptr<gain_predictor> other_;
+    std::unique_ptr<gain_predictor> least_squares_;
 
     fading_components<nof_bins, order> components_;
     band_level level_;
@@ -188,7 +189,7 @@ private:
 
     std::vector<forecast> forecasts_;  // by target slot
     std::size_t due_ = 0;
-    double between_ = 0, towards_ = 0;  // |l-d|^2 and Re conj(l-d) (h-d), due forecasts
+    double difference_power_ = 0, projection_ = 0;  // |l-d|^2 and Re conj(l-d) (h-d), due forecasts
     double mix_ = 0;
 };
 

@@ -13,12 +13,12 @@ namespace wip::phy {
 namespace {
 
 constexpr float forget = 1 - 1.0F / 48;
-constexpr int enough = 56;             // slots learned from
-constexpr float least_weight = 1e-3F;  // of what is too old to count
-constexpr double better = 0.995;
+constexpr int enough = 56;                          // slots learned from
+constexpr float least_weight = 1e-3F;               // below it older sums are left out
+constexpr double improvement = 0.995;               // error ratio from which a candidate takes over
 constexpr double hz = 2 * std::numbers::pi / 1500;  // radians a slot
 constexpr double widest_offset = 400 * hz;
-constexpr unsigned sweep = 4;         // of the grid, in a slot
+constexpr unsigned sweep = 4;         // grid points that are tried in a slot, in turn
 constexpr unsigned first_steps = 24;  // slots in which all f are tried at other offsets,
 constexpr double first_spacing = 4;   // so many Hz apart on both sides
 constexpr std::array<double, 9> offset_steps{0.25, 0.5, 1, 2, 4, 8, 16, 32, 64};
@@ -30,24 +30,24 @@ doppler_search::doppler_search(int every) : every_(every), filters_(lag, order) 
 void doppler_search::reset() noexcept {
     history_.fill({});
     for (matrix* m :
-         {&phi_re_, &phi_im_, &turned_, &before_re_, &before_im_, &begin_re_, &begin_im_})
+         {&phi_re_, &phi_im_, &rotated_, &before_re_, &before_im_, &begin_re_, &begin_im_})
         for (auto& r : *m) r.fill(0);
     before_weight_ = begin_weight_ = 0;
     cross_re_.fill(0);
     cross_im_.fill(0);
     first_re_.fill(0);
     first_im_.fill(0);
-    turned_cross_.fill(0);
+    rotated_cross_.fill(0);
     present_ = signal_ = noise_ = 0;
     learned_ = 0;
-    to_wait_ = 0;
+    slots_to_wait_ = 0;
     snr_ = snr_class{clarke_filters::nof_snrs / 2};
     doppler_ = 0;
     offset_ = 0;
     ready_ = false;
 }
 
-// Adds conj(past i) past k, summed over the bins, to what is remembered of such products.
+// Adds conj(past i) past k, summed over the bins, to a sum that forgets exponentially.
 void doppler_search::product(unsigned i, unsigned k, float& re, float& im) const noexcept {
     const auto& a = history_[(now_ - i) % 32];
     const auto& b = history_[(now_ - k) % 32];
@@ -60,9 +60,9 @@ void doppler_search::product(unsigned i, unsigned k, float& re, float& im) const
     im = forget * im + sum_im;
 }
 
-// The past is whole again, behind slots that are missing. The step along the diagonal is that of a
-// sum over slots in a row, so what was learned before them stands apart from now on. The first slot
-// has no step behind it: its products are added to those of the diagonals.
+// The history is complete again after missing slots. The step along the diagonal is valid only for
+// sums over consecutive slots, so the sums from before the gap are kept separately from now on. The
+// first slot after it has no predecessor: its products are added along the diagonals.
 void doppler_search::begin_segment() noexcept {
     for (std::size_t i = 0; i < order; ++i) {
         for (std::size_t k = 0; k < padded; ++k) {
@@ -108,7 +108,7 @@ void doppler_search::learn(const bin_gains& now) noexcept {
     present_ = static_cast<double>(forget) * present_ + static_cast<double>(power_of(now));
 }
 
-void doppler_search::turn(double radians) noexcept {
+void doppler_search::rotate(double radians) noexcept {
     // e^(j radians d) for d = -(order-1) .. order-1, zero beyond.
     std::array<float, 2 * padded> c{}, s{};
     double re = 1, im = 0;
@@ -130,12 +130,12 @@ void doppler_search::turn(double radians) noexcept {
         const float* ci = c.data() + (order - 1 - i);
         const float* si = s.data() + (order - 1 - i);
         for (std::size_t k = 0; k < padded; ++k)
-            turned_[i][k] = phi_re_[i][k] * ci[k] - phi_im_[i][k] * si[k];
+            rotated_[i][k] = phi_re_[i][k] * ci[k] - phi_im_[i][k] * si[k];
         if (before_weight_ > least_weight)
             for (std::size_t k = 0; k < padded; ++k)
-                turned_[i][k] +=
+                rotated_[i][k] +=
                     before_weight_ * (before_re_[i][k] * ci[k] - before_im_[i][k] * si[k]);
-        turned_cross_[i] = cross_re_[i] * cross_c[lag + i] + cross_im_[i] * cross_s[lag + i];
+        rotated_cross_[i] = cross_re_[i] * cross_c[lag + i] + cross_im_[i] * cross_s[lag + i];
     }
 }
 
@@ -143,9 +143,9 @@ double doppler_search::error_of(doppler_index doppler) const noexcept {
     const float* w = filters_.weights(doppler, snr_);
     alignas(64) std::array<float, padded> v{};
     for (std::size_t i = 0; i < order; ++i)
-        for (std::size_t k = 0; k < padded; ++k) v[k] += w[i] * turned_[i][k];
+        for (std::size_t k = 0; k < padded; ++k) v[k] += w[i] * rotated_[i][k];
     const float sum = lane_sum(padded, [&](auto at) {
-                          return lane_terms{at(w) * (at(v.data()) - 2 * at(turned_cross_.data()))};
+                          return lane_terms{at(w) * (at(v.data()) - 2 * at(rotated_cross_.data()))};
                       }).of[0];
     return present_ + static_cast<double>(sum);
 }
@@ -156,7 +156,7 @@ void doppler_search::start() noexcept {
     offset_ = std::clamp(offset_, -widest_offset, widest_offset);
     offset_at_start_ = offset_;
     step_ = 0;
-    turn(offset_);
+    rotate(offset_);
     double best = error_of(doppler_index{0});
     doppler_ = 0;
     for (int d = 1; d < nof_dopplers; ++d)
@@ -169,13 +169,13 @@ void doppler_search::start() noexcept {
 
 void doppler_search::search() noexcept {
     ++step_;
-    turn(offset_);
+    rotate(offset_);
     const int before = doppler_;
     double best = error_of(doppler_index{before});
     const auto consider = [&](int d, double offset) {
         if (d < 0 || d >= nof_dopplers) return;
         const double e = error_of(doppler_index{d});
-        if (e < better * best) {
+        if (e < improvement * best) {
             best = e;
             doppler_ = d;
             offset_ = offset;
@@ -187,12 +187,12 @@ void doppler_search::search() noexcept {
     const double side = step_ % 2 == 0 ? hz : -hz;
     if (step_ <= first_steps) {
         const double other = offset_at_start_ + side * first_spacing * (step_ + 1) / 2;
-        turn(other);
+        rotate(other);
         for (int d = 0; d < nof_dopplers; ++d) consider(d, other);
     } else {
         const double other = offset_ + side * offset_steps[step_ / 2 % offset_steps.size()];
         if (std::abs(other) > widest_offset) return;
-        turn(other);
+        rotate(other);
         const int middle = doppler_;
         for (const int d : {-1, 0, 1}) consider(middle + d, other);
     }
@@ -200,8 +200,8 @@ void doppler_search::search() noexcept {
 
 void doppler_search::update(const gain_sample& now) noexcept {
     history_[++now_ % 32] = now.gain;
-    if (to_wait_ > 0) {
-        if (--to_wait_ > 0) return;
+    if (slots_to_wait_ > 0) {
+        if (--slots_to_wait_ > 0) return;
         begin_segment();
     }
     learn(now.gain);

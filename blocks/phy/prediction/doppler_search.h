@@ -31,11 +31,12 @@ public:
     // every: once the first search is over, candidates are tried in every so many slots.
     explicit doppler_search(int every = 1);
     void reset() noexcept;
-    // One slot; for one that was not measured, what was predicted for it.
+    // Takes the gains of one slot; for a slot that was not measured, those that were predicted for
+    // it.
     void update(const gain_sample& now) noexcept;
-    // A slot for which nothing can be predicted, either: nothing is learned until the past of a
-    // slot was measured again.
-    void skip() noexcept { to_wait_ = reach; }
+    // Advances by a slot that was neither measured nor predicted; nothing is learned until all
+    // slots in the past of one are known again.
+    void skip() noexcept { slots_to_wait_ = reach; }
 
     bool ready() const noexcept { return ready_; }
     doppler_index doppler() const noexcept { return doppler_index{doppler_}; }
@@ -46,7 +47,7 @@ private:
     void product(unsigned i, unsigned k, float& re, float& im) const noexcept;
     void begin_segment() noexcept;
     void learn(const bin_gains& now) noexcept;
-    void turn(double radians) noexcept;                     // fills turned_ and turned_cross_
+    void rotate(double radians) noexcept;                   // fills rotated_ and rotated_cross_
     double error_of(doppler_index doppler) const noexcept;  // at the offset of turn()
     void search() noexcept;
     void start() noexcept;
@@ -56,15 +57,16 @@ private:
     std::array<bin_gains, 32> history_;
     unsigned now_ = 0;
     using matrix = std::array<std::array<float, padded>, order>;
-    alignas(64) matrix phi_re_, phi_im_, turned_;
-    // Phi of what was learned before slots that are missing, and the first products behind them.
+    alignas(64) matrix phi_re_, phi_im_, rotated_;
+    // Phi from before slots that are missing, and the products of the first slot after them.
     alignas(64) matrix before_re_, before_im_, begin_re_, begin_im_;
     float before_weight_ = 0, begin_weight_ = 0;
-    alignas(64) std::array<float, padded> cross_re_, cross_im_, first_re_, first_im_, turned_cross_;
+    alignas(64) std::array<float, padded> cross_re_, cross_im_, first_re_, first_im_,
+        rotated_cross_;
     double present_ = 0;             // pooled |h[j]|^2
-    double signal_ = 0, noise_ = 0;  // of a gain
+    double signal_ = 0, noise_ = 0;  // mean power of a gain and of its error
     std::int64_t learned_ = 0;       // slots
-    int to_wait_ = 0;                // slots until the past is whole
+    int slots_to_wait_ = 0;          // until the history is complete
     snr_class snr_{};
     unsigned step_ = 0;
     int doppler_ = 0;

@@ -18,18 +18,21 @@ namespace {
 constexpr int covariance_slots = 1500;
 // Work in each slot: number of components whose SNR is updated, for every 25 points, and of pairs
 // that are turned if needed, for every 25 x 25 points. Neither depends on the slots before.
-constexpr int classes = 4;
-constexpr int pairs = 8;
-constexpr double coherence = 0.005;   // squared, between components: below it is chance
+constexpr int classes_a_slot = 4;
+constexpr int pairs_a_slot = 8;
+constexpr double coherence = 0.005;  // squared coherence of two components that is taken for chance
 constexpr double resolution = 1e-12;  // of the power of one component in that of another
 constexpr int recent_slots = 24;
 // Inverses of the variance of a factor: the least at which the factor is used, and that of the
 // prior of its logarithm, 1 dB.
 constexpr float least_known = 25, known_of_level = 75;
-constexpr float chance = 0.5F;  // recent power over the noise, where there is nothing but noise
-constexpr snr_class strong{3};  // from which it says something of the level: 5 dB
-// Up to so many strong components are not used for the level, and twice as many have full weight.
-constexpr float too_few = 2;
+// Recent power relative to the noise that noise alone can cause.
+constexpr float noise_share = 0.5F;
+constexpr snr_class least_class_for_level{
+    3};  // from this SNR (5 dB) on a component contributes to the estimate of the level
+// So many strong components do not suffice for an estimate of the level; twice as many have full
+// weight.
+constexpr float too_few_for_level = 2;
 constexpr double two_pi = 2 * std::numbers::pi;
 
 }  // namespace
@@ -79,7 +82,7 @@ void fading_components<Count, Depth>::project(const row& points_re, const row& p
     }
 }
 
-// Room for another slot.
+// Makes room for another slot in the history.
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::advance() noexcept {
     phase_ = std::remainder(phase_ + offset_, two_pi);
@@ -87,7 +90,7 @@ void fading_components<Count, Depth>::advance() noexcept {
     filled_ = std::min(filled_ + 1, static_cast<int>(Depth));
 }
 
-// The components without the carrier offset into the history.
+// Stores the components, without the carrier offset, in the history.
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::store(const row& points_re, const row& points_im) noexcept {
     project(points_re, points_im);
@@ -107,10 +110,10 @@ float fading_components<Count, Depth>::power_of(std::size_t i) const noexcept {
     const auto power = static_cast<float>(covariance_re_[i][i]);
     const float usual = level_ * std::max(0.F, power - covariance_noise_);
     // A power of the last slots that is more than twice what chance explains is accepted as it is.
-    return std::max(usual, std::min(recent_[i], 2 * (recent_[i] - chance * noise_)));
+    return std::max(usual, std::min(recent_[i], 2 * (recent_[i] - noise_share * noise_)));
 }
 
-// Works on the components in this slot, which has that noise.
+// Updates the recent powers and the level with the components of this slot, which has that noise.
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::follow(float noise) noexcept {
     const float weight = std::min(1.F, noise_ / noise) / recent_slots;
@@ -139,7 +142,7 @@ std::size_t fading_components<Count, Depth>::innovations(
     std::size_t count = 0;
     float all = 0;
     for (std::size_t i = 0; i < Count; ++i) {
-        const float counts = place_[i].counts_from(strong);
+        const float counts = place_[i].counts_from(least_class_for_level);
         if (!(counts > 0)) continue;
         all += counts;
         next.weights(doppler, place_[i], w);
@@ -161,7 +164,7 @@ std::size_t fading_components<Count, Depth>::innovations(
         o.im = component_im_[i] * c - component_re_[i] * s - si;
         o.variance = (power_of(i) * next.error(doppler, place_[i]) + noise + 1e-30F) / counts;
     }
-    const float share = std::clamp(all / too_few - 1, 0.F, 1.F);
+    const float share = std::clamp(all / too_few_for_level - 1, 0.F, 1.F);
     if (!(share > 0)) return 0;
     if (share < 1)
         for (auto& o : out.first(count)) o.variance /= share;
@@ -326,7 +329,7 @@ void fading_components<Count, Depth>::average() noexcept {
 
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::classify() noexcept {
-    for (int n = 0; n < classes * static_cast<int>(Count / 25); ++n) {
+    for (int n = 0; n < classes_a_slot * static_cast<int>(Count / 25); ++n) {
         const std::size_t i = next_class_;
         next_class_ = (next_class_ + 1) % Count;
         place_[i] = clarke_filters::place_of(power_of(i) / (noise_ + 1e-30F));
@@ -343,7 +346,7 @@ void fading_components<Count, Depth>::classify() noexcept {
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::rotate_some() noexcept {
     constexpr int size = Count / 25;
-    for (int n = 0; n < pairs * size * size; ++n) {
+    for (int n = 0; n < pairs_a_slot * size * size; ++n) {
         const std::size_t i = pair_i_;
         const std::size_t k = pair_k_;
         if (++pair_k_ == Count) {

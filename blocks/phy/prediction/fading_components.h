@@ -10,8 +10,8 @@
 // covariance is averaged over 1000 slots or so (the delays change slowly, whatever the speed); it
 // is kept in the coordinates of the present components and made diagonal by Jacobi rotations, some
 // of the pairs in each slot. A rotation also turns the history, so filters run on without a seam.
-// Pairs are turned until their coherence is no more than chance in that window: what is done
-// changes as little as what is measured, and the last bit of a sum decides nothing. The start is
+// Pairs are turned until their coherence is no more than chance in that window. So the turn is a
+// continuous function of the measurement, and the last bit of a sum decides nothing. The start is
 // the DFT over the points.
 //
 // A component is filtered by the Wiener filter of Clarke's process (clarke_filters.h) for the
@@ -41,10 +41,10 @@ public:
     // The points of one slot go into the history.
     void store(const row& re, const row& im) noexcept;
     // The same for points whose error is `noise` (infinite: not measured) where it is `usual` most
-    // of the time. What goes in is the value that with the usual error would say as much. next:
-    // filters for one slot ahead. Returns the squared difference to what was expected over its
-    // mean. Who stores this way has components that follow the level and the noise of the last
-    // slots, not only their means.
+    // of the time. What is stored is the value that would carry the same information with the usual
+    // error. next: filters for one slot ahead. Returns the squared difference to what was expected
+    // over its mean. With this kind of store() the components follow the level and the noise of the
+    // last slots, not only their means.
     float store(const row& re, const row& im, float noise, float usual, const clarke_filters& next,
                 doppler_index doppler) noexcept;
     // The innovations of the next slot's points, which are not stored yet, for each strong
@@ -94,8 +94,8 @@ private:
     // Row i: component i = sum_p unitary[i][p] point[p].
     alignas(64) std::array<std::array<double, padded>, Count> unitary_re_, unitary_im_;
     alignas(64) std::array<row, Count> to_re_, to_im_;  // the same, float
-    // E c_i conj(c_k), held for k >= i. Double: what is left of a component when a strong one is
-    // turned out of it may be 60 dB below that one.
+    // E c_i conj(c_k), kept for k >= i. In double precision, since a component from which a strong
+    // one has been removed by rotation may be 60 dB weaker than that one.
     alignas(64) std::array<std::array<double, padded>, Count> covariance_re_, covariance_im_;
     alignas(64) row component_re_{}, component_im_{};  // of this slot
     // Newest first from start_, everything twice so that any Depth lie in one piece.
@@ -105,10 +105,10 @@ private:
     int averaged_ = 0, filled_ = 0;
     float noise_ = 0;             // now
     float covariance_noise_ = 0;  // that of the covariance
-    bool follows_ = false;
-    row extra_{};               // error of the last slot beyond the usual
-    alignas(64) row recent_{};  // power of the components over the last slots
-    float level_ = 1;           // power of the signal now over that in the covariance
+    bool follows_ = false;        // components follow the last slots (see the second store())
+    row extra_{};                 // error variance of the last slot beyond the usual one
+    alignas(64) row recent_{};    // power of the components over the last slots
+    float level_ = 1;             // power of the signal now over that in the covariance
     std::array<snr_place, Count> place_{};
     std::size_t next_class_ = 0, pair_i_ = 0, pair_k_ = 1;
 };

@@ -10,8 +10,8 @@
 //   delay    components over the band (uncorrelated, found while running), each predicted by a
 //            Wiener filter of its own SNR for Clarke's process; mixed with `ls` by running error
 //
-// All are causal, adapt while running, and allocate in the constructor only. What a forecast is
-// worth is measured by the user when it comes due, not claimed here.
+// All are causal, adapt while running, and allocate in the constructor only. The error of a
+// forecast is measured by the caller when its slot has come.
 #pragma once
 
 #include <algorithm>
@@ -57,9 +57,10 @@ class gain_predictor {
 public:
     virtual ~gain_predictor() = default;
     virtual void reset() noexcept = 0;
-    // One slot. Writes the gains `horizon` slots later; false: too little is known to say.
+    // Takes the gains of one slot and writes those predicted `horizon` slots later; returns false
+    // if too little is known for a prediction.
     virtual bool update(const gain_sample& now, bin_gains& ahead) noexcept = 0;
-    // A slot that could not be measured.
+    // Advances by a slot that could not be measured.
     virtual void skip() noexcept = 0;
 };
 

@@ -7,8 +7,8 @@
 // carrier offset come from doppler_search.h. The state is the last 16 values. All bins have the
 // same model and noise, so one covariance and one gain serve all; a bin has a state of its own.
 // The forecast is the state times the first row of the model's transition to the power `horizon`.
-// A slot that was not measured is a step without an observation. Of more than four in a row nothing
-// is learned about the Doppler frequency.
+// A slot that was not measured is a step without an observation. After more than four in a row the
+// Doppler search pauses.
 //
 // Powers are relative to the mean power of the bins. Above a model order of 16 the covariance would
 // have to be kept in double precision with a square root; here symmetry is enforced instead.
@@ -125,7 +125,7 @@ private:
         modelled_ = 0;
     }
 
-    // One slot on, nothing observed.
+    // Advances by one slot without an observation.
     void step() noexcept {
         const auto& m = models_[static_cast<std::size_t>(search_.doppler())];
         std::array<double, order> v{};
@@ -174,7 +174,7 @@ private:
             covariance_[i][i] = std::max(covariance_[i][i], 1e-12);
     }
 
-    // The search has another carrier offset: the states as if it had been known all along.
+    // Applies a new carrier offset of the search to all states, as if it had been known all along.
     void retune() noexcept {
         const double change = search_.offset() - offset_;
         if (change == 0) return;

@@ -27,7 +27,7 @@ constexpr int solve_every = 16;
 constexpr int enough = 64;
 constexpr double least_loading = 1e-4;
 constexpr double near_slots = 6;
-constexpr double least_weight = 1e-3;  // of what is too old to count
+constexpr double least_weight = 1e-3;  // below it older sums are left out
 
 class least_squares_predictor final : public gain_predictor {
 public:
@@ -35,13 +35,13 @@ public:
         : horizon_(horizon),
           loading_(least_loading * std::max(1.0, horizon * horizon / (near_slots * near_slots))),
           history_(static_cast<std::size_t>(horizon + order)),
-          whole_(horizon + order) {}
+          consecutive_(horizon + order) {}
 
     void reset() noexcept override {
         std::fill(history_.begin(), history_.end(), bin_gains{});
         run_ = 0;
         learned_ = 0;
-        whole_ = horizon_ + order;
+        consecutive_ = horizon_ + order;
         correlation_.fill({});
         before_.fill({});
         begin_.fill({});
@@ -55,9 +55,9 @@ public:
         now_ = (now_ + 1) % history_.size();
         history_[now_] = now.gain;
         run_ = std::min(run_ + 1, order);
-        if (whole_ == horizon_ + order) {
+        if (consecutive_ == horizon_ + order) {
             learn();
-        } else if (++whole_ == horizon_ + order) {
+        } else if (++consecutive_ == horizon_ + order) {
             begin_segment();
             learn();
         }
@@ -75,7 +75,7 @@ public:
         return true;
     }
 
-    void skip() noexcept override { run_ = whole_ = 0; }
+    void skip() noexcept override { run_ = consecutive_ = 0; }
 
 private:
     static constexpr int order = 16;
@@ -95,9 +95,9 @@ private:
         return {re, im};
     }
 
-    // The past is whole again, behind slots that are missing. The step along the diagonal is that
-    // of a sum over slots in a row, so what was learned before them stands apart from now on. The
-    // first slot has no step behind it: its products are added to those of the diagonals.
+    // The history is complete again after missing slots. The step along the diagonal is valid only
+    // for sums over consecutive slots, so the sums from before the gap are kept separately from now
+    // on. The first slot after it has no predecessor: its products are added along the diagonals.
     void begin_segment() noexcept {
         for (std::size_t i = 0; i < correlation_.size(); ++i)
             before_[i] = correlation_[i] + before_weight_ * before_[i];
@@ -153,12 +153,12 @@ private:
     int horizon_;
     double loading_;
     std::vector<bin_gains> history_;
-    int whole_;                 // the last slots of it that are in a row, up to all
+    int consecutive_;           // number of consecutive slots at its end, up to all
     std::size_t now_ = 0;       // index of the newest entry of history_
     int run_ = 0;               // measured slots in a row, up to those that a forecast needs
     std::int64_t learned_ = 0;  // slots
     std::array<std::complex<double>, order * order> correlation_{};
-    // Sums that were learned before missing slots, and the first products behind those slots.
+    // Sums from before missing slots, and the products of the first slot after them.
     std::array<std::complex<double>, order * order> before_{}, begin_{};
     double before_weight_ = 0, begin_weight_ = 0;
     std::array<std::complex<double>, order> cross_{}, first_column_{};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A predictor that takes the place of another in a running receiver. A new one has no past: for 60
-// to 200 slots it has only the last value to say, at 75 km/h an NMSE of 0.75 instead of 0.03 three
+// to 200 slots it can only repeat the last value, at 75 km/h an NMSE of 0.75 instead of 0.03 three
 // slots ahead. So it learns first, from what the one in use is given, and then takes its place with
 // all that it has learned, its NMSE included.
 //
 // learning_slots: all methods are then within 10 % of what they are in the end
 // (docs/results/curves.md). Slots without a measurement count, for a receiver that has lost its
-// signal must be able to change, too. It takes over at the beginning of the slot after them, so
-// what a slot says comes from current(). Allocates and frees nothing; what is replaced waits to be
-// fetched.
+// signal must be able to change, too. It takes over at the beginning of the slot after them, so the
+// predictions of a slot come from current(). Nothing is allocated or freed; the replaced predictor
+// waits to be taken.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ public:
         current_->reset();
         if (next_) next_->reset();
     }
-    // One of these for each slot.
+    // One of update() and skip() is called for each slot.
     void update(const bin_measurement& m, std::array<float, nof_bins>& predicted) noexcept {
         begin_slot();
         current_->update(m, predicted);

@@ -15,11 +15,11 @@ namespace {
 constexpr double calibration_forget = 1 - 1.0 / 200;
 constexpr double nmse_forget = 1 - 1.0 / 300;
 constexpr double trust_forget = 1 - 1.0 / 100;
-constexpr double enough = 20;  // slots of calibration
+constexpr double least_calibration = 20;  // slots of calibration
 // 120 dB above full scale: no signal, and its fourth powers still fit a float, in sums, too.
 constexpr float largest_power = 1e12F;
 
-bool can_be(const bin_measurement& m) noexcept {
+bool is_possible(const bin_measurement& m) noexcept {
     const auto fits = [](float power) { return power >= 0 && power <= largest_power; };
     bool all = fits(m.noise) && fits(m.gain_noise);
     for (std::size_t b = 0; b < nof_bins; ++b)
@@ -49,7 +49,7 @@ void snr_predictor::reset() noexcept {
 }
 
 // Compares the forecast for this slot with what was measured.
-void snr_predictor::settle(const bin_measurement& m, const bin_gains& now) noexcept {
+void snr_predictor::evaluate_due(const bin_measurement& m, const bin_gains& now) noexcept {
     auto& f = forecasts_[due_];
     if (!f.valid) return;
     f.valid = false;
@@ -85,7 +85,7 @@ void snr_predictor::settle(const bin_measurement& m, const bin_gains& now) noexc
 
 void snr_predictor::update(const bin_measurement& m,
                            std::array<float, nof_bins>& predicted) noexcept {
-    if (!can_be(m)) {
+    if (!is_possible(m)) {
         predicted.fill(0);
         return skip();
     }
@@ -96,7 +96,7 @@ void snr_predictor::update(const bin_measurement& m,
     }
     now.error = m.gain_noise;
     now.direction_error = m.noise / static_cast<float>(m.known);
-    settle(m, now.gain);
+    evaluate_due(m, now.gain);
     auto& f = forecasts_[due_];
     due_ = (due_ + 1) % forecasts_.size();
     f.valid = choice_.horizon > 0;
@@ -106,7 +106,7 @@ void snr_predictor::update(const bin_measurement& m,
     f.trusted = f.fitted && !(method_lead_ < 0);
     double shrink2 = 1;
     double e = 0;
-    if (weight_ > enough && predicted_power_ > 0) {
+    if (weight_ > least_calibration && predicted_power_ > 0) {
         const double agreement = std::abs(agreement_);
         const double shrink = std::min(agreement / predicted_power_, 1.0);
         shrink2 = shrink * shrink;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SNR of every bin `horizon` slots ahead, from the complex gains of the bins. How the gains are
-// predicted is exchangeable (gain_predictor.h); this is what all methods have in common: from gain
-// to SNR, how good it is, and what to say when the method has nothing to say.
+// predicted is exchangeable (gain_predictor.h); this is what all methods have in common: the SNR
+// from the gain, a measure of its quality, and the prediction when the method has none.
 //
 // From gain to SNR: h given its past is complex Gaussian around a h^ with variance e, so that
-// E|h|^2 = |a|^2 |h^|^2 + e. a (at most 1 in size: a fit is to the past, the future is a little
-// less alike) and e come from the predictions that came due in the last 200 slots or so, with the
-// noise of the measured gain taken off. This conditional mean is unbiased, which the switch tables
-// ask for; far ahead it becomes the mean. Power of a bin that its mean gain does not hold (delay
-// spread within 200 kHz) is predicted to stay.
+// E|h|^2 = |a|^2 |h^|^2 + e. a (at most 1 in size: the method was fitted to the past, and the
+// future differs a little more) and e come from the predictions that came due in the last 200 slots
+// or so, with the noise of the measured gain taken off. This conditional mean is unbiased, which
+// the switch tables ask for; far ahead it becomes the mean. Power of a bin that its mean gain does
+// not hold (delay spread within 200 kHz) is predicted to stay.
 //
 // Quality: NMSE = E|g - g^|^2 / E|g|^2 of the prediction, against the SNR that was measured
 // `horizon` slots later, over 300 slots (200 ms, so that a change of speed shows). Until the method
@@ -45,16 +45,17 @@ public:
                            const gain_predictor_maker& make = make_gain_predictor);
     void reset() noexcept;
 
-    // One slot. Writes the prediction of the SNR (linear) `horizon` slots later. What no signal can
-    // be (not finite, or 120 dB above full scale) counts as not measured; the prediction is then 0.
+    // Takes the measurement of one slot and writes the predicted SNR (linear) `horizon_slots`
+    // later. A measurement that no signal can have (not finite, or 120 dB above full scale) counts
+    // as missing; the prediction is then 0.
     void update(const bin_measurement& m, std::array<float, nof_bins>& predicted) noexcept;
-    // A slot that could not be measured.
+    // Advances by a slot that could not be measured.
     void skip() noexcept;
 
     // E|g - g^|^2 / E|g|^2 over the last ~300 slots; the same for the last value as prediction.
     double nmse() const noexcept { return power_ > 0 ? error_ / power_ : 0; }
     double last_value_nmse() const noexcept { return power_ > 0 ? last_error_ / power_ : 0; }
-    const gain_predictor* method() const noexcept { return method_.get(); }  // none at horizon 0
+    const gain_predictor* method() const noexcept { return method_.get(); }  // null at horizon 0
     const predictor_choice& choice() const noexcept { return choice_; }
 
 private:
@@ -66,7 +67,7 @@ private:
         bool trusted = false;  // `predicted` was the prediction, not `last`
         bin_gains gain;
     };
-    void settle(const bin_measurement& m, const bin_gains& now) noexcept;
+    void evaluate_due(const bin_measurement& m, const bin_gains& now) noexcept;
 
     predictor_choice choice_;
     std::unique_ptr<gain_predictor> method_;

@@ -28,8 +28,8 @@ struct receiver_state {
     std::uint64_t candidates = 0;
     std::uint64_t synchronisations = 0;
     std::uint64_t locks = 0;
-    // Synchronised or locked -> holding: the pilots are missing. Back to where it was when they
-    // come back in time.
+    // Synchronised or locked -> holding: the pilots are missing. When they come back in time, it
+    // returns to the mode before.
     std::uint64_t holds = 0;
     // Back to searching: a candidate was not confirmed; synchronised, locked or holding was lost
     // because the pilots were missing, samples were, or the sample count jumped back.

@@ -157,7 +157,7 @@ bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame,
         middle_[n] = {channel_.middle.re[n], channel_.middle.im[n]};
     update_noise();
     measure_snr();
-    if (channel_.move_window != 0) forget_noise();  // some of it was the channel
+    if (channel_.move_window != 0) forget_noise();  // a part of the residual was the channel
     return true;
 }
 
@@ -207,8 +207,8 @@ std::optional<slot_grant> slot_estimator::read_grant() const noexcept {
     return all->of[terminal_];
 }
 
-// Two thirds of the known elements mirror known ones. The others mirror payload: what the pilots'
-// channel equalises there.
+// The known elements with the transmitter's IQ image. Two thirds of them are mirrored by known
+// elements, the others by payload, for which the equalised values are taken.
 void slot_estimator::add_image(const slot_planes& y) noexcept {
     std::copy_n(pilots_.of(slot_in_frame_).begin(), nof_pilots, with_image_.begin());
     std::copy_n(known_.begin(), nof_control_symbols, with_image_.begin() + nof_pilots);
@@ -217,12 +217,12 @@ void slot_estimator::add_image(const slot_planes& y) noexcept {
     for (std::size_t i = 0; i < nof_known; ++i) sent_[estimator_.place(i)] = with_image_[i];
     for (std::size_t i = 0; i < nof_known; ++i) {
         constexpr std::size_t row = nof_subcarriers;
-        const std::size_t at = estimator_.place(i), there = at / row * row + row - 1 - at % row;
-        with_image_[i] = 1.F / std::conj(with_image_[i] + image_ * std::conj(sent_[there]));
+        const std::size_t at = estimator_.place(i), mirrored = at / row * row + row - 1 - at % row;
+        with_image_[i] = 1.F / std::conj(with_image_[i] + image_ * std::conj(sent_[mirrored]));
     }
 }
 
-// Two amplitudes of 1 / sqrt 2, a noise of half the variance in each coordinate.
+// The factor for amplitudes of +-1 / sqrt 2 with half of the noise variance in each coordinate.
 float slot_estimator::control_scale() const noexcept {
     return 2 * std::numbers::sqrt2_v<float> / (noise_ * (1 + pilots_error_) + tiny);
 }

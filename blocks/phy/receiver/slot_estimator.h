@@ -60,26 +60,28 @@ public:
     void reset() noexcept;
     void set_sender(sender from) noexcept;
 
-    // False when the slot holds nothing that can be measured (zeros, infinities). `due`: what its
-    // grant has to be like, where that is known (control_region.h). `image`: sent_image.h.
+    // False when the slot holds nothing that can be measured (zeros, infinities). `due`:
+    // constraints on its grant, where they are known (control_region.h). `image`: sent_image.h.
     bool estimate(const slot_planes& y, int slot_in_frame, const std::optional<grant_due>& due = {},
                   cf32 image = {}) noexcept;
 
     // The energy of the last slot that was estimated.
     float energy() const noexcept { return energy_; }  // sum |y|^2
-    // In a cell with several terminals: this one's part of it, as it was read (common_grant).
+    // The terminal's grant. In a cell with several terminals it is this terminal's section of the
+    // common grant.
     const std::optional<slot_grant>& grant() const noexcept { return grant_; }
-    // Whether the control region was decoded: on the downlink there is a grant then. Its content as
-    // it was decoded is valid there.
+    // Whether the control region was decoded; on the downlink there is a grant then. packed() is
+    // valid then.
     bool control_ok() const noexcept { return control_ok_; }
     const control_content& packed() const noexcept { return packed_; }
-    // Soft bits of the control region in the order of its code, and what makes them log likelihood
-    // ratios: noise, and what the pilots' estimate of the channel lacks.
+    // Soft bits of the control region in the order of its code, and the factor that makes them log
+    // likelihood ratios, which depends on the noise and the error of the channel estimate from the
+    // pilots.
     std::span<const float, code_sent_bits> control_bits() const noexcept { return control_bits_; }
     float control_scale() const noexcept;
     double evm_percent() const noexcept { return evm_percent_; }  // control symbols, last decoded
     const channel_estimate& channel() const noexcept { return channel_; }
-    // For a second look at the slot; only with control_ok().
+    // The input of a second pass over the slot; only with control_ok().
     known_symbols known() const noexcept {
         return {pilots_.of(slot_in_frame_).data(), known_.data(), &estimator_.basis(), signal_,
                 image_ == cf32() ? nullptr : &image_};
@@ -93,8 +95,8 @@ public:
     bin_measurement measurement(double turn, double shift, int window = 0) const noexcept;
     // The filter of the bins' power sees these points; in the units of measurement().
     band_points points(double turn, double shift) const noexcept;
-    // A signal of another level by this factor (of the power) has the SNR of before: what was
-    // learned of noise and power, and the noise of the last slot, times this.
+    // The level of the signal has changed by this power ratio and the SNR has not: multiplies the
+    // learned noise and power, and the noise of the last slot, by it.
     void rescale(float factor) noexcept;
     // Elements divided by the channel, 6 x 500; with `noise`: with least mean square error.
     void equalise(const slot_planes& y, cf32* out, float noise = 0) const noexcept;
@@ -131,7 +133,7 @@ private:
     double evm_percent_ = 0;
     float energy_ = 0;
     float noise_ = 0;
-    std::array<float, nof_bins> residual_{}, freedom_{};  // forgotten over the slots
+    std::array<float, nof_bins> residual_{}, freedom_{};  // sums with exponential forgetting
     std::array<float, nof_bins> excess_{};                // noise of the bin over that of the band
     std::array<float, nof_bins> bin_noise_{};
     float signal_ = 0;  // mean channel power, smoothed as the noise is

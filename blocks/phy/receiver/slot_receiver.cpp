@@ -61,8 +61,8 @@ struct slot_receiver::impl final : slot_user {
     using mode = receiver_mode;
 
     slot_synchroniser synchroniser;
-    bool several;  // terminals
-    int terminal;  // this one of them; 0 in a cell with one
+    bool has_several_terminals;  // in the cell
+    int terminal;                // number of this one; 0 in a cell with one
     slot_estimator estimator;
     slot_detector detector;
     bin_power_filter filter;
@@ -70,14 +70,15 @@ struct slot_receiver::impl final : slot_user {
 
     receiver_state state;
     received_slot report;
-    const on_slot_fn* on_slot = nullptr;  // during process()
+    const on_slot_fn* report_slot = nullptr;  // the caller's function, during process()
 
-    std::int64_t hyper = 0;  // slot in hyperframe, when locked
-    frame_number_search number;
-    slot_grant accepted;                        // the last one
+    std::int64_t hyperframe_slot = 0;  // slot in hyperframe, when locked
+    frame_number_search number_search;
+    slot_grant accepted;                        // the last grant that was accepted
     int slots_since_grant = maximum_grant_gap;  // slots
     section_reader sections;                    // of a cell with several terminals
-    std::int64_t counted = -1;  // slots since the frame of the first of this candidate began
+    // Slots since the beginning of the frame in which this candidate began; -1: none.
+    std::int64_t slots_counted = -1;
     std::int64_t contradiction = -1;
     int contradictions = 0;
     bool held_lock = false;  // what is held was locked
@@ -85,9 +86,10 @@ struct slot_receiver::impl final : slot_user {
 
     explicit impl(const slot_receiver_config& c)
         : synchroniser(c.cell),
-          several(c.terminal != only_terminal),
-          terminal(several ? c.terminal : 0),
-          estimator(checked(c), several ? control_kind::common_grant : control_kind::grant,
+          has_several_terminals(c.terminal != only_terminal),
+          terminal(has_several_terminals ? c.terminal : 0),
+          estimator(checked(c),
+                    has_several_terminals ? control_kind::common_grant : control_kind::grant,
                     terminal),
           detector(sender::to_terminal(checked(c), terminal), c.combining),
           predictor(
@@ -96,13 +98,13 @@ struct slot_receiver::impl final : slot_user {
     }
 
     void process(sample first, std::span<const cf32> in, const on_slot_fn& f) {
-        on_slot = &f;
+        report_slot = &f;
         synchroniser.process(first, in, *this);
     }
 
     // ---- slot_user ----
 
-    void start(int cell) noexcept override {
+    void on_candidate(int cell) noexcept override {
         ++state.candidates;
         enter(mode::confirming);
         state.cell = cell;
@@ -112,17 +114,17 @@ struct slot_receiver::impl final : slot_user {
         filter.reset();
         predictor.reset();
         contradictions = 0;
-        number.reset();
-        counted = -1;
+        number_search.reset();
+        slots_counted = -1;
         sections.forget();
         slots_since_grant = maximum_grant_gap;
         radio_gain = 1;
     }
 
-    void lost(sync_loss why) noexcept override {
+    void on_lock_lost(sync_loss why) noexcept override {
         if (state.mode == mode::locked || (state.mode == mode::holding && held_lock))
             ++state.lock_losses;
-        // A candidate that did not get as far is not confirmed, whatever the reason.
+        // A candidate that was never synchronised counts as refuted, whatever the reason.
         switch (state.mode == mode::confirming ? sync_loss::refuted : why) {
             case sync_loss::refuted:
                 ++state.candidates_refuted;
@@ -142,13 +144,13 @@ struct slot_receiver::impl final : slot_user {
         detector.clear();
     }
 
-    void nothing(sample begin) override {
+    void on_no_signal(sample begin) override {
         predictor.pass();
-        blank_report(begin, mode::searching);
-        (*on_slot)(report);
+        clear_report(begin, mode::searching);
+        (*report_slot)(report);
     }
 
-    const channel_estimate* slot(const aligned_slot& s) override {
+    const channel_estimate* on_slot(const aligned_slot& s) override {
         if (state.mode == mode::confirming && s.state == sync_state::synchronised) {
             ++state.synchronisations;
             enter(mode::synchronised);
@@ -157,14 +159,14 @@ struct slot_receiver::impl final : slot_user {
         if (holds && state.mode != mode::holding) {
             ++state.holds;
             held_lock = state.locked;
-            number.reset();  // the last slots may have been noise
+            number_search.reset();  // the last slots may have been noise
             enter(mode::holding);
         } else if (!holds && state.mode == mode::holding) {
             enter(held_lock ? mode::locked : mode::synchronised);
         }
-        counted = counted < 0 ? s.slot_in_frame : counted + 1;
+        slots_counted = slots_counted < 0 ? s.slot_in_frame : slots_counted + 1;
         slots_since_grant = std::min(slots_since_grant + 1, maximum_grant_gap);
-        blank_report(s.start, state.mode);
+        clear_report(s.start, state.mode);
         const bool measured = !s.missing && !holds && measure(s);
         if (!measured) {
             predictor.skip();
@@ -173,17 +175,17 @@ struct slot_receiver::impl final : slot_user {
         if (state.locked && !report.grant_ok) ++state.grants_failed;
         report.mode = state.mode;
         report.locked = state.locked;
-        report.slot_in_hyperframe = hyper;
-        hyper = (hyper + 1) % hyperframe_slots;
+        report.slot_in_hyperframe = hyperframe_slot;
+        hyperframe_slot = (hyperframe_slot + 1) % hyperframe_slots;
         return measured ? &estimator.channel() : nullptr;
     }
 
-    void done() override {
+    void on_tracking_updated() override {
         const auto& track = synchroniser.track();
         state.cfo_hz = track.cfo_hz();
         state.timing_samples = std::fmod(track.timing() + slot_samples, slot_samples);
         state.prediction_nmse = predictor.current().nmse();
-        (*on_slot)(report);
+        (*report_slot)(report);
     }
 
     // ----
@@ -193,11 +195,11 @@ struct slot_receiver::impl final : slot_user {
         state.locked = m == mode::locked;
     }
 
-    void blank_report(sample start, mode m) {
+    void clear_report(sample start, mode m) {
         report.start = start;
         report.mode = m;
         report.locked = m == mode::locked;
-        report.slot_in_hyperframe = hyper;
+        report.slot_in_hyperframe = hyperframe_slot;
         report.grant_ok = false;
         report.grant = {};
         report.bins.fill({});
@@ -221,7 +223,7 @@ struct slot_receiver::impl final : slot_user {
         if (estimator.grant() && s.state == sync_state::synchronised)
             accept(*estimator.grant(), s.slot_in_frame);
         else if (!state.locked)
-            add_up(s);
+            search_frame_number(s);
         measure_snr(s.gain_stepped);
         if (report.grant_ok) {
             const auto known = estimator.known();
@@ -243,36 +245,39 @@ struct slot_receiver::impl final : slot_user {
             std::int64_t{grant.frame_number} * slots_per_frame + slot_in_frame;
         if (!state.locked) {
             lock(sent_number);
-        } else if (sent_number != hyper) {
-            const std::int64_t difference = modulo(sent_number - hyper, hyperframe_slots);
+        } else if (sent_number != hyperframe_slot) {
+            const std::int64_t difference = modulo(sent_number - hyperframe_slot, hyperframe_slots);
             contradictions = difference == contradiction ? contradictions + 1 : 1;
             contradiction = difference;
             if (contradictions < contradictions_accepted) return;
-            hyper = sent_number;
+            hyperframe_slot = sent_number;
         }
         contradictions = 0;
         report.grant = grant;
-        if (several && !sections.take(report.grant)) return;
+        if (has_several_terminals && !sections.take(report.grant)) return;
         accepted = report.grant;
         report.grant_ok = true;
         report.packed = estimator.packed();
         slots_since_grant = 0;
     }
 
-    // At most so many new frames as there are bins in a slot; the edge does not go back. Of a grant
-    // that may be another terminal's nothing is known beforehand.
+    // The constraints on the next grant: in each slot there are at most as many new frames as bins,
+    // and the window edge does not go back. Nothing is known about a grant that may be for other
+    // terminals.
     std::optional<grant_due> due() const noexcept {
-        if (!state.locked || several || slots_since_grant >= maximum_grant_gap) return {};
-        return grant_due{.frame_number = static_cast<std::uint16_t>(hyper / slots_per_frame),
-                         .first_new_sn = accepted.first_new_sn,
-                         .most_new = static_cast<std::uint16_t>(slots_since_grant * nof_bins),
-                         .window_edge = accepted.window_edge};
+        if (!state.locked || has_several_terminals || slots_since_grant >= maximum_grant_gap)
+            return {};
+        return grant_due{
+            .frame_number = static_cast<std::uint16_t>(hyperframe_slot / slots_per_frame),
+            .first_new_sn = accepted.first_new_sn,
+            .most_new = static_cast<std::uint16_t>(slots_since_grant * nof_bins),
+            .window_edge = accepted.window_edge};
     }
 
-    // No grant of its own: what the slot says of the frame number, with those before.
-    void add_up(const aligned_slot& s) noexcept {
-        const auto found = number.add(estimator.control_bits(), estimator.control_scale(),
-                                      counted / slots_per_frame);
+    // Without a grant: adds this slot to the search for the frame number over several slots.
+    void search_frame_number(const aligned_slot& s) noexcept {
+        const auto found = number_search.add(estimator.control_bits(), estimator.control_scale(),
+                                             slots_counted / slots_per_frame);
         if (found && s.state == sync_state::synchronised)
             lock(std::int64_t{*found} * slots_per_frame + s.slot_in_frame);
     }
@@ -280,7 +285,7 @@ struct slot_receiver::impl final : slot_user {
     void lock(std::int64_t slot_in_hyperframe) noexcept {
         enter(mode::locked);
         ++state.locks;
-        hyper = slot_in_hyperframe;
+        hyperframe_slot = slot_in_hyperframe;
     }
 
     // Predictors and filter see the channel at the gain of their history.
@@ -311,8 +316,8 @@ slot_receiver::slot_receiver(const slot_receiver_config& config)
     : impl_(std::make_unique<impl>(config)) {}
 slot_receiver::~slot_receiver() = default;
 
-void slot_receiver::process(sample first, std::span<const cf32> in, const on_slot_fn& on_slot) {
-    impl_->process(first, in, on_slot);
+void slot_receiver::process(sample first, std::span<const cf32> in, const on_slot_fn& report_slot) {
+    impl_->process(first, in, report_slot);
 }
 void slot_receiver::set_grid(double later) noexcept { impl_->synchroniser.set_grid(later); }
 void slot_receiver::set_gain(sample from, db gain, bool exact) noexcept {

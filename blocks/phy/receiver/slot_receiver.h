@@ -58,15 +58,15 @@ public:
     void set_grid(double later) noexcept;
 
     // The radio's gain from that sample on (gain_control.h): what is measured and learned stays
-    // valid over the step. Levels are reported as they are behind that gain. Not `exact`: the radio
-    // may make the step at another time, which is looked for (gain_watch.h); the slot it falls into
-    // is not measured.
+    // valid over the step. Levels are reported at the radio's output. Not `exact`: the radio may
+    // make the step at another time, which is detected (gain_watch.h); the slot it falls into is
+    // not measured.
     void set_gain(sample from, db gain, bool exact = true) noexcept;
 
     // The following are called between two calls of process(). Lock, timing and channel estimate do
     // not depend on either.
     void set_combining(bool on) noexcept;
-    // predictor_succession.h: the new one learns beside the one in use, then takes its place. Both
+    // predictor_succession.h: the new one learns while the other is in use, then replaces it. Both
     // hand back what is no longer needed, for its owner to free elsewhere than in the slot path.
     std::unique_ptr<snr_predictor> succeed_predictor(std::unique_ptr<snr_predictor> next) noexcept;
     std::unique_ptr<snr_predictor> take_retired_predictor() noexcept;

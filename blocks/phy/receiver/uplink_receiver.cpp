@@ -32,7 +32,7 @@ struct uplink_receiver::impl final : slot_user {
     uplink_slot report;
     bool found = false;               // synchronised since the candidate began
     const units_fn* units = nullptr;  // both during process()
-    const on_slot_fn* on_slot = nullptr;
+    const on_slot_fn* report_slot = nullptr;
 
     explicit impl(const uplink_receiver_config& c)
         : synchroniser(checked(c)),
@@ -43,24 +43,24 @@ struct uplink_receiver::impl final : slot_user {
 
     // ---- slot_user ----
 
-    void start(int) noexcept override {
+    void on_candidate(int) noexcept override {
         estimator.reset();
         found = false;
     }
 
-    void lost(sync_loss) noexcept override {
+    void on_lock_lost(sync_loss) noexcept override {
         counts.losses += found;
         found = false;
         detector.clear();
     }
 
-    void nothing(sample begin) override {
-        blank(begin);
-        (*on_slot)(report);
+    void on_no_signal(sample begin) override {
+        clear_report(begin);
+        (*report_slot)(report);
     }
 
-    const channel_estimate* slot(const aligned_slot& s) override {
-        blank(s.start);
+    const channel_estimate* on_slot(const aligned_slot& s) override {
+        clear_report(s.start);
         if (s.state >= sync_state::synchronised && !found) {
             found = true;
             ++counts.synchronisations;
@@ -71,11 +71,11 @@ struct uplink_receiver::impl final : slot_user {
         return measured ? &estimator.channel() : nullptr;
     }
 
-    void done() override { (*on_slot)(report); }
+    void on_tracking_updated() override { (*report_slot)(report); }
 
     // ----
 
-    void blank(sample start) {
+    void clear_report(sample start) {
         report.start = start;
         report.heard = report.form_ok = false;
         report.bins.fill({});
@@ -118,7 +118,7 @@ uplink_receiver& uplink_receiver::operator=(uplink_receiver&&) noexcept = defaul
 void uplink_receiver::process(sample first, std::span<const cf32> in, const units_fn& units,
                               const on_slot_fn& on_slot) {
     impl_->units = &units;
-    impl_->on_slot = &on_slot;
+    impl_->report_slot = &on_slot;
     impl_->synchroniser.process(first, in, *impl_);
 }
 

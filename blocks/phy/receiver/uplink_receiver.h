@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The base station's receiver of one terminal: samples of the uplink's carrier in, feedback forms
 // and frames out. It is made of the parts of the terminal's receiver (slot_receiver.h) and differs
-// in what it is told and what it finds out.
+// in what is known in advance.
 //
 //   - Cell and terminal are known, the frame number is the base station's own: it follows from the
 //     slot in the radio frame, which the pilots tell, and from the time at which the slot comes.
-//   - The control region carries a form, which says nothing about the frames. What the bins of a
-//     slot carry, the base station has granted itself, and says so when it is asked.
+// - The control region carries a form that does not describe the frames. The base station has
+// granted the content of the bins itself, and provides it on request.
 //   - Frames are detected in slots whose form is lost, too, with the channel that the pilots give.
 //
 // Timing, carrier offset and level are the terminal's: they are followed from its own pilots, and

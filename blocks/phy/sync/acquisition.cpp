@@ -33,7 +33,7 @@ acquisition::acquisition(sender from)
 void acquisition::reset() noexcept {
     std::fill(folded_.begin(), folded_.end(), cf32{});
     energy_ = 0;
-    blocks_ = look_at_ = 0;
+    blocks_ = next_decision_ = 0;
     wide_ = false;
 }
 
@@ -41,32 +41,32 @@ std::optional<acquired> acquisition::step(const cf32* end, std::size_t available
                                           std::int64_t end_time) noexcept {
     if (available < slot_samples + fft_size) return std::nullopt;
     const cf32* block = end - slot_samples;
-    constexpr std::size_t looked_at = slot_samples + fft_size;
+    constexpr std::size_t nof_read = slot_samples + fft_size;
     const auto* x = reinterpret_cast<const float*>(block - fft_size);
-    const float sum = lane_sum(2 * looked_at, [&](auto at) {
+    const float sum = lane_sum(2 * nof_read, [&](auto at) {
                           const auto part = at(x);
                           return lane_terms{part * part};
                       }).of[0];
-    const double energy = static_cast<double>(sum) * slot_samples / looked_at;
+    const double energy = static_cast<double>(sum) * slot_samples / nof_read;
     if (!std::isfinite(energy)) {
         reset();
         return std::nullopt;
     }
     const std::int64_t start_time = end_time - slot_samples;
-    auto place =
+    auto position =
         static_cast<std::size_t>((start_time % slot_samples + slot_samples) % slot_samples);
     for (int i = 0; i < slot_samples; ++i) {
-        folded_[place] += std::conj(block[i - fft_size]) * block[i];
-        if (++place == slot_samples) place = 0;
+        folded_[position] += std::conj(block[i - fft_size]) * block[i];
+        if (++position == slot_samples) position = 0;
     }
     energy_ += energy;
     blocks_ = std::min(blocks_ + 1, forget_after);
-    if (blocks_ < std::max(look_at_, first_decision) || !(energy_ > 0)) return std::nullopt;
+    if (blocks_ < std::max(next_decision_, first_decision) || !(energy_ > 0)) return std::nullopt;
     const auto c = best_prefix();
     std::optional<acquired> found;
     if (c.metric > prefix_threshold) {
         found = resolve(c, end, available, end_time);
-        look_at_ = std::min(blocks_ * 3 / 2, forget_after);
+        next_decision_ = std::min(blocks_ * 3 / 2, forget_after);
     }
     if (found || blocks_ >= forget_after) {
         const bool wider = !found && !wide_;
@@ -134,7 +134,7 @@ std::optional<acquired> acquisition::resolve(const candidate& c, const cf32* end
     if (start < oldest) return std::nullopt;
     transform(end - (end_time - start), c.cfo_hz);
 
-    // The turn that the window's advance makes from pilot to pilot, taken out.
+    // Removes the phase step from pilot to pilot that the advance of the FFT window causes.
     const auto advance = cf32(turn_by(two_pi * pilot_distance * window_advance / fft_size));
     const double reach_hz = wide_ ? wide_hz : near_hz;
     search_.clear();
@@ -150,7 +150,7 @@ std::optional<acquired> acquisition::resolve(const candidate& c, const cf32* end
                 }
             auto products = products_of(received);
             for (auto& p : products) p *= advance;
-            search_.look(products, nof_shifts * q + shift + most_shifts);
+            search_.add(products, nof_shifts * q + shift + most_shifts);
         }
     const double sets = symbols_per_slot * std::floor(2 * reach_hz / spacing_hz);
     const auto match = search_.strongest(

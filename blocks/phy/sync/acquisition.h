@@ -13,16 +13,17 @@
 //    are compared with what they should be (cell_search.h), over 6 symbol positions x those CFO of
 //    a whole number of subcarriers more that stay in reach x 30 slots in frame x the cells. In
 //    reach are +-11 kHz, and +-46 kHz in every second attempt of 24 blocks (two oscillators of 2
-//    ppm and a carrier of 5.9 GHz are 24 kHz apart, 20 ppm at 1.8 GHz 36 kHz): a signal that is
-//    near is found no later and no worse than if no other were looked for. What is like itself but
-//    not ours is looked at after 3, 4, 6, 9 ... 24 blocks, not after each: a third of a slow core.
-//    Products of neighbours do not mind the channel's phase, and a timing error turns all of them
-//    alike: that turn is the timing correction. Leakage of the pilots into empty neighbouring
-//    subcarriers (idle bins, high SNR) is as regular as the pilots themselves but weaker: the
-//    largest |S| is taken, not the largest |S|^2 / sum |p|^2 = x. x of a wrong hypothesis passes X
-//    with exp(-X); threshold X = ln(100 N) with N hypotheses: one try in a hundred goes wrong
-//    where there is no pilot to be found (near, N = 23 040 for all cells: X = 14.7, which is
-//    passed from 0 dB up; with 4.5 times as many 1.5 more, 0.4 dB).
+//    ppm and a carrier of 5.9 GHz are 24 kHz apart, 20 ppm at 1.8 GHz 36 kHz): a signal within the
+//    smaller range is found as early and as reliably as with that range alone. A signal that has
+//    prefixes but is not ours is examined after 3, 4, 6, 9 ... 24 blocks, not after each one, which
+//    would take a third of a slow core. Products of neighbours do not depend on the channel's
+//    phase, and a timing error turns all of them by the same angle, which gives the timing
+//    correction. Leakage of the pilots into empty neighbouring subcarriers (idle bins, high SNR) is
+//    as regular as the pilots themselves but weaker: the largest |S| is taken, not the largest
+//    |S|^2 / sum |p|^2 = x. x of a wrong hypothesis passes X with exp(-X); threshold X = ln(100 N)
+//    with N hypotheses: one try in a hundred goes wrong where there is no pilot to be found (near,
+//    N = 23 040 for all cells: X = 14.7, which is passed from 0 dB up; with 4.5 times as many 1.5
+//    more, 0.4 dB).
 // The result is a candidate: slot_synchroniser verifies it with the slots that follow.
 #pragma once
 
@@ -68,10 +69,11 @@ private:
     static constexpr int nof_windows = 10;
     dft to_subcarriers_{dft::direction::to_subcarriers};
     cell_search search_;
-    bool wide_ = false;  // this attempt
+    bool wide_ = false;  // this attempt has the larger range of CFO
     aligned_vector<cf32> folded_, window_, spectrum_, rotation_, sums_;
     double energy_ = 0;
-    int blocks_ = 0, look_at_ = 0;
+    int blocks_ = 0;         // that folded_ is the sum of
+    int next_decision_ = 0;  // number of blocks at which pilots are compared next
 };
 
 }  // namespace wip::phy

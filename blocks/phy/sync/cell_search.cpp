@@ -50,7 +50,7 @@ cell_search::cell_search(sender from) : first_cell_(from.cell == any_cell ? 0 : 
 }
 
 // conj(j^k) (u + jv): k = 0 (u, v), 1 (v, -u), 2 (-u, -v), 3 (-v, u).
-void cell_search::look(const pilot_products& p, int tag) noexcept {
+void cell_search::add(const pilot_products& p, int tag) noexcept {
     const auto s = signs_of(p);
     const std::size_t n = hypotheses();
     const auto *odd0 = odd_[0].data(), *odd1 = odd_[1].data();
@@ -68,14 +68,14 @@ void cell_search::look(const pilot_products& p, int tag) noexcept {
     }
     sets_[nof_sets_] = p;
     tags_[nof_sets_] = tag;
-    int bar = kept_ < most_kept ? 0 : best_[most_kept - 1].score;
+    int least_kept = kept_ < most_kept ? 0 : best_[most_kept - 1].score;
     for (std::size_t h = 0; h < n; ++h) {
-        if (scores_[h] <= bar) continue;
-        std::size_t place = kept_ < most_kept ? kept_++ : most_kept - 1;
-        for (; place > 0 && best_[place - 1].score < scores_[h]; --place)
-            best_[place] = best_[place - 1];
-        best_[place] = {scores_[h], h, nof_sets_};
-        bar = kept_ < most_kept ? 0 : best_[most_kept - 1].score;
+        if (scores_[h] <= least_kept) continue;
+        std::size_t rank = kept_ < most_kept ? kept_++ : most_kept - 1;
+        for (; rank > 0 && best_[rank - 1].score < scores_[h]; --rank)
+            best_[rank] = best_[rank - 1];
+        best_[rank] = {scores_[h], h, nof_sets_};
+        least_kept = kept_ < most_kept ? 0 : best_[most_kept - 1].score;
     }
     ++nof_sets_;
 }

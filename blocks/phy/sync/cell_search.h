@@ -39,7 +39,7 @@ public:
     void clear() noexcept { kept_ = nof_sets_ = 0; }
     // Compares with all hypotheses and keeps the best; at most most_sets times. `tag`: the caller's
     // name of these products, >= 0. The phase of S should be small, or the signs lose more.
-    void look(const pilot_products& p, int tag) noexcept;
+    void add(const pilot_products& p, int tag) noexcept;
     // The strongest (largest |S|) of those kept whose peak is at least `threshold`; tag -1: none.
     cell_match strongest(float threshold) const noexcept;
 

@@ -11,14 +11,14 @@ namespace {
 
 using cf64 = std::complex<double>;
 
-constexpr double kept = 1 - 1.0 / 1024;  // blocks
-constexpr double symbols = 500 * 6;      // of a block
-constexpr double pairs = symbols / 2;    // of mirrored ones
-constexpr double least_power = 1e-14;    // -140 dBFS: nothing there
-constexpr double nearly_real = 0.5;      // |E[y^2]| / E|y|^2
-constexpr double image_from = 32;        // blocks
-constexpr int recent = 16;               // blocks in which a jump shows
-constexpr double jump = 1e-3;            // of the power
+constexpr double forgetting = 1 - 1.0 / 1024;  // blocks
+constexpr double symbols = 500 * 6;            // of a block
+constexpr double pairs = symbols / 2;          // of mirrored ones
+constexpr double least_power = 1e-14;          // -140 dBFS: nothing there
+constexpr double nearly_real = 0.5;            // |E[y^2]| / E|y|^2
+constexpr double image_from = 32;              // blocks
+constexpr int recent = 16;                     // blocks in which a jump shows
+constexpr double jump = 1e-3;                  // of the power
 
 // Shrinks an estimate whose error has that variance.
 double shrunk(cf64 estimate, double variance) {
@@ -28,7 +28,7 @@ double shrunk(cf64 estimate, double variance) {
 
 struct matrix {
     float re_re, im_im, cross;
-    cf32 moved;
+    cf32 offset;
 };
 
 // Samples that are read twice while they are near; whole groups.
@@ -40,8 +40,8 @@ constexpr std::int64_t group = 64;
 [[gnu::noinline]] void transform(const matrix& m, const float* x, float* z) noexcept {
     for (int i = 0; i < group; ++i) {
         const float re = x[2 * i], im = x[2 * i + 1];
-        z[2 * i] = m.re_re * re + m.cross * im + m.moved.real();
-        z[2 * i + 1] = m.cross * re + m.im_im * im + m.moved.imag();
+        z[2 * i] = m.re_re * re + m.cross * im + m.offset.real();
+        z[2 * i + 1] = m.cross * re + m.im_im * im + m.offset.imag();
     }
 }
 
@@ -49,19 +49,19 @@ constexpr std::int64_t group = 64;
 
 void direct_conversion::process(std::int64_t first, const cf32* in, std::int64_t count, float scale,
                                 cf32* out) noexcept {
-    if (first != next_) whole_ = false;
+    if (first != next_) complete_ = false;
     next_ = first + count;
     while (count > 0) {
         const std::int64_t at = (first % slot_samples + slot_samples) % slot_samples;
         const std::int64_t n = std::min({count, slot_samples - at, in_cache});
         if (at == 0) {
-            whole_ = true;
+            complete_ = true;
             sums_ = {};
-            nof_begun_ = 0;
+            nof_partial_ = 0;
         }
-        if (whole_) add(in, n);
+        if (complete_) add(in, n);
         apply(in, n, scale, out);
-        if (at + n == slot_samples && whole_) learn(scale);
+        if (at + n == slot_samples && complete_) learn(scale);
         first += n;
         in += n;
         out += n;
@@ -70,8 +70,8 @@ void direct_conversion::process(std::int64_t first, const cf32* in, std::int64_t
 }
 
 void direct_conversion::gain_stepped() noexcept {
-    whole_ = false;
-    means_ = 0;
+    complete_ = false;
+    weighted_means_ = 0;
     mean_weight_ = 0;
     recent_blocks_ = 0;
 }
@@ -87,8 +87,8 @@ void direct_conversion::apply(const cf32* in, std::int64_t count, float scale,
             for (std::int64_t i = 0; i < count; ++i) out[i] = scale * in[i];
         return;
     }
-    const cf32 w(image_), d(dc_), moved = -scale * (d - w * std::conj(d));
-    const matrix m{scale * (1 - w.real()), scale * (1 + w.real()), -scale * w.imag(), moved};
+    const cf32 w(image_), d(dc_), offset = -scale * (d - w * std::conj(d));
+    const matrix m{scale * (1 - w.real()), scale * (1 + w.real()), -scale * w.imag(), offset};
     const auto* x = reinterpret_cast<const float*>(in);
     auto* z = reinterpret_cast<float*>(out);
     for (; count >= group; count -= group, x += 2 * group, z += 2 * group) transform(m, x, z);
@@ -119,21 +119,21 @@ void direct_conversion::apply(const cf32* in, std::int64_t count, float scale,
 void direct_conversion::add(const cf32* in, std::int64_t count) noexcept {
     static_assert(slot_samples % row_length == 0 && in_cache % group == 0);
     while (count > 0) {
-        if (nof_begun_ == 0 && count >= row_length) {
+        if (nof_partial_ == 0 && count >= row_length) {
             const std::int64_t rows = count / row_length;
             add_rows(in, rows);
             in += rows * row_length;
             count -= rows * row_length;
             continue;
         }
-        const auto n = static_cast<int>(std::min<std::int64_t>(count, row_length - nof_begun_));
-        std::copy_n(in, n, begun_.begin() + nof_begun_);
+        const auto n = static_cast<int>(std::min<std::int64_t>(count, row_length - nof_partial_));
+        std::copy_n(in, n, partial_row_.begin() + nof_partial_);
         in += n;
         count -= n;
-        nof_begun_ += n;
-        if (nof_begun_ < row_length) continue;
-        add_rows(begun_.data(), 1);
-        nof_begun_ = 0;
+        nof_partial_ += n;
+        if (nof_partial_ < row_length) continue;
+        add_rows(partial_row_.data(), 1);
+        nof_partial_ = 0;
     }
 }
 
@@ -153,8 +153,8 @@ void direct_conversion::learn(float scale) noexcept {
 }
 
 void direct_conversion::learn_dc(cf64 mean, double power) noexcept {
-    means_ = kept * means_ + mean / power;
-    mean_weight_ = kept * mean_weight_ + 1 / power;
+    weighted_means_ = forgetting * weighted_means_ + mean / power;
+    mean_weight_ = forgetting * mean_weight_ + 1 / power;
     if (recent_blocks_ == 0) {
         recent_ = 0;
         recent_power_ = 0;
@@ -163,20 +163,20 @@ void direct_conversion::learn_dc(cf64 mean, double power) noexcept {
     recent_power_ += power / recent;
     if (++recent_blocks_ == recent) {
         recent_blocks_ = 0;
-        if (std::norm(recent_ - means_ / mean_weight_) > jump * recent_power_) {
+        if (std::norm(recent_ - weighted_means_ / mean_weight_) > jump * recent_power_) {
             mean_weight_ = recent / recent_power_;
-            means_ = recent_ * mean_weight_;
+            weighted_means_ = recent_ * mean_weight_;
         }
     }
-    const cf64 estimate = means_ / mean_weight_;
+    const cf64 estimate = weighted_means_ / mean_weight_;
     dc_ = estimate * shrunk(estimate, 1 / (symbols * mean_weight_));
 }
 
 void direct_conversion::learn_image(cf64 square, double power) noexcept {
     if (std::abs(square) > nearly_real * power) return;
-    squares_ = kept * squares_ + square;
-    power_ = kept * power_ + power;
-    power_squares_ = kept * kept * power_squares_ + power * power;
+    squares_ = forgetting * squares_ + square;
+    power_ = forgetting * power_ + power;
+    power_squares_ = forgetting * forgetting * power_squares_ + power * power;
     const double blocks = power_ * power_ / power_squares_;
     const cf64 ratio = squares_ / power_;
     const double whole = 1 + std::sqrt(std::max(1 - std::norm(ratio), 0.0));

@@ -2,9 +2,9 @@
 // Removes the errors of a direct-conversion receiver from its samples before anything else touches
 // them: y = x + b conj(x) + d, with the DC offset d and the image b.
 //
-// Here and not behind the FFT: there the correction of the frequency offset has turned the DC
-// offset onto a subcarrier (9 kHz: 0.1 beside subcarrier -1), and an image about the radio's
-// frequency is none about the carrier's.
+// This is done before the FFT, because after it the correction of the frequency offset has moved
+// the DC offset onto a subcarrier (9 kHz: 0.1 beside subcarrier -1), and an image about the radio's
+// frequency is not one about the carrier's.
 //
 // Both are learned from all samples, signal or not, over blocks of 5120 samples.
 //
@@ -51,7 +51,7 @@ public:
     // offset is another one.
     void gain_stepped() noexcept;
 
-    // False: neither is taken out (both are learned all the same).
+    // False: DC offset and image are not removed, but still learned.
     void correct(bool on) noexcept { on_ = on; }
 
     cf32 dc() const noexcept { return cf32(dc_); }  // at the scale of `in`
@@ -72,15 +72,15 @@ private:
     };
     void add_rows(const cf32* in, std::int64_t count) noexcept;
     sums sums_{};
-    std::array<cf32, row_length> begun_{};  // the row that is not whole yet
-    int nof_begun_ = 0;
+    std::array<cf32, row_length> partial_row_{};  // the row that is not whole yet
+    int nof_partial_ = 0;
 
     std::int64_t next_ = INT64_MIN;
-    bool whole_ = false;  // nothing of the present block is missing
+    bool complete_ = false;  // nothing of the present block is missing
     bool on_ = true;
 
-    std::complex<double> means_{};  // each weighted, as their sum of weights
-    double mean_weight_ = 0;
+    std::complex<double> weighted_means_{};  // sum of mean / power over blocks, with forgetting
+    double mean_weight_ = 0;                 // sum of 1 / power
     int recent_blocks_ = 0;
     std::complex<double> recent_{};
     double recent_power_ = 0;

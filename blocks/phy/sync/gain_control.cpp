@@ -15,7 +15,7 @@ namespace {
 constexpr int blocks_synchronised = 150, blocks_searching = 6;
 constexpr double far_above_db = 12, far_below_db = 20;
 constexpr float full_scale = 0.998F;  // a 12-bit converter's largest value is 1
-constexpr int clipping = 5;           // in a block: one sample in a thousand
+constexpr int most_clipped = 5;       // samples in a block, one in a thousand
 constexpr double clipping_step_db = 10;
 constexpr double least_power = 1e-12;  // -120 dBFS: nothing there
 
@@ -27,10 +27,10 @@ std::uint64_t nof_clipped(std::span<const cf32> in) noexcept {
     constexpr std::size_t piece = 4096;
     for (std::size_t first = 0; first < in.size(); first += piece) {
         const std::size_t end = std::min(first + piece, in.size());
-        int here = 0;
+        int in_piece = 0;
         for (std::size_t i = first; i < end; ++i)
-            here += std::max(std::abs(x[2 * i]), std::abs(x[2 * i + 1])) >= full_scale;
-        clipped += static_cast<std::uint64_t>(here);
+            in_piece += std::max(std::abs(x[2 * i]), std::abs(x[2 * i + 1])) >= full_scale;
+        clipped += static_cast<std::uint64_t>(in_piece);
     }
     return clipped;
 }
@@ -93,9 +93,9 @@ std::optional<gain_change> gain_control::process(sample first, std::span<const c
     const std::int64_t skip =
         std::clamp<std::int64_t>(settled_ - first.value, 0, static_cast<std::int64_t>(in.size()));
     std::optional<gain_change> change;
-    std::int64_t here = first.value + skip;
+    std::int64_t position = first.value + skip;
     for (const cf32 v : in.subspan(static_cast<std::size_t>(skip))) {
-        ++here;
+        ++position;
         energy_ += static_cast<double>(std::norm(v));
         clipped_ += std::abs(v.real()) >= full_scale || std::abs(v.imag()) >= full_scale;
         if (++filled_ < slot_samples) continue;
@@ -103,14 +103,14 @@ std::optional<gain_change> gain_control::process(sample first, std::span<const c
         level_ = 10 * std::log10(std::max(power, least_power));
         sum_ += power;
         ++blocks_;
-        too_strong_ = clipped_ >= clipping || level_ > config_.target_dbfs + far_above_db;
+        too_strong_ = clipped_ >= most_clipped || level_ > config_.target_dbfs + far_above_db;
         filled_ = clipped_ = 0;
         energy_ = 0;
         const double gain = wanted(synchronised);
         if (gain == gain_) continue;
         gain_ = gain;
         ++changes_;
-        std::int64_t at = here + std::int64_t{config_.lead_slots} * slot_samples;
+        std::int64_t at = position + std::int64_t{config_.lead_slots} * slot_samples;
         const std::int64_t phase = synchronised ? std::llround(slot_start) : 0;
         at += ((phase - at) % slot_samples + slot_samples) % slot_samples;
         settled_ = at;

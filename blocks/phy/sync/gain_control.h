@@ -2,8 +2,8 @@
 // Gain of the radio's receiver, so that the signal fills the converter and does not clip.
 //
 // Measured as it comes from the radio, block by block of 5120 samples: mean power and clipping. The
-// level is kept within a band around the target, not at it: every change of gain costs a little
-// (the quantisation noise changes), and fading is none of its business. Level = mean power over 150
+// level is kept within a band around the target, not at it: every change of gain disturbs a little
+// (the quantisation noise changes), and fading must not be followed. Level = mean power over 150
 // blocks (100 ms); over 6 while searching and when that is more than 20 dB below the target.
 // Outside the band the gain moves by the distance to the target, in whole steps; a block that clips
 // or is more than 12 dB above the target moves it at once. Target -20 dBFS: an OFDM signal exceeds
@@ -50,7 +50,7 @@ public:
     explicit gain_control(const gain_control_config& config);
 
     // Samples in order, `first` is the sample time of in[0]. `synchronised`: slots are known to
-    // begin at slot_start modulo 5120. Returns what is to be commanded, if anything.
+    // begin at slot_start modulo 5120. Returns the change of gain to be commanded, if there is one.
     std::optional<gain_change> process(sample first, std::span<const cf32> in, bool synchronised,
                                        double slot_start) noexcept;
 

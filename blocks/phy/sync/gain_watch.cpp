@@ -10,9 +10,9 @@ namespace wip::phy {
 
 namespace {
 
-constexpr double within = 1.26;              // a decibel
-constexpr double null = 0.1;                 // of the mean level
-constexpr std::array looked_at{0, 1, 4, 5};  // symbols with known elements
+constexpr double one_db_ratio = 1.26;               // a decibel
+constexpr double least_level = 0.1;                 // of the mean level
+constexpr std::array observed_symbols{0, 1, 4, 5};  // symbols with known elements
 
 double level_of(const plane& y, int symbol) {
     double sum = 0, count = 0;
@@ -32,15 +32,15 @@ double level_of(const plane& y, int symbol) {
 
 void gain_watch::expect(sample from, db step) noexcept {
     applied_ = false;
-    until_ = INT64_MIN;
+    watched_until_ = INT64_MIN;
     if (std::abs(step.value) < least_step.value || last_ == 0) return;
-    half_ = step.amplitude();
-    until_ = from.value + std::int64_t{lasting} * slot_samples;
+    half_step_ = step.amplitude();
+    watched_until_ = from.value + std::int64_t{lasting} * slot_samples;
 }
 
 gain_watch::verdict gain_watch::look(const slot_planes& y, std::int64_t start) noexcept {
-    if (until_ != INT64_MIN && !active(start)) {
-        until_ = INT64_MIN;
+    if (watched_until_ != INT64_MIN && !active(start)) {
+        watched_until_ = INT64_MIN;
         if (!applied_) return {.mixed = true, .changes = true};  // it cannot be that late
     }
     if (!active(start)) {
@@ -48,20 +48,22 @@ gain_watch::verdict gain_watch::look(const slot_planes& y, std::int64_t start) n
         learn(last_);
         return {};
     }
-    const double away = applied_ ? 1 / half_ : half_;
+    const double away = applied_ ? 1 / half_step_ : half_step_;
     const auto moves = [this](double from, double to, double by) {
-        return std::max(from, to) > null * mean_ && (by > 1 ? to > from * by : to < from * by);
+        return std::max(from, to) > least_level * mean_ &&
+               (by > 1 ? to > from * by : to < from * by);
     };
     verdict v;
-    bool may_fall_here = false;  // into the symbol before
-    for (const int symbol : looked_at) {
+    bool may_fall_here = false;  // into the symbol before this one
+    for (const int symbol : observed_symbols) {
         const double level = level_of(y[static_cast<std::size_t>(symbol)], symbol);
         const double to = v.changes ? 1 / away : away;
-        const bool a_little = last_ > 0 && moves(last_, level, to > 1 ? within : 1 / within);
-        if (a_little && moves(last_, level, to)) {
+        const bool one_db =
+            last_ > 0 && moves(last_, level, to > 1 ? one_db_ratio : 1 / one_db_ratio);
+        if (one_db && moves(last_, level, to)) {
             v.changes = !v.changes;
             v.mixed = true;
-        } else if (a_little && !may_fall_here && !rescaled_) {
+        } else if (one_db && !may_fall_here && !rescaled_) {
             may_fall_here = true;
             continue;
         }

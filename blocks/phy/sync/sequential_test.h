@@ -13,7 +13,7 @@
 // Watching a synchronised signal: the sum is held at 80 at most and the signal counts as lost when
 // it falls to 0. Without a signal it falls by 4.5 +- 3 a slot, so that it takes 18 slots in the
 // mean and more than 30 with a probability of 4e-4: (135 - 80) / (3 sqrt 30) = 3.35 standard
-// deviations. So long has a fade of the whole band to last to be taken for one: the threshold is
+// deviations. A fade of the whole band has to last as long to be taken for a loss: the threshold is
 // as patient as 20 ms allow. Then timing is held (slot_synchroniser.h). Above -8.5 dB a loss needs
 // a deviation that comes once in exp(80) slots.
 #pragma once
@@ -31,13 +31,13 @@ public:
     // slot.
     void keep_open() noexcept { sum_ = std::max(sum_, 0.0F); }
     bool confirmed() const noexcept { return sum_ >= enough; }
-    bool refuted() const noexcept { return sum_ <= too_little; }
-    void hold() noexcept { sum_ = std::min(sum_, held); }
+    bool refuted() const noexcept { return sum_ <= least_sum; }
+    void hold() noexcept { sum_ = std::min(sum_, most_sum); }
     bool lost() const noexcept { return sum_ <= 0; }
 
 private:
     static constexpr float mean = 3;
-    static constexpr float enough = 18, too_little = -14, held = 80;
+    static constexpr float enough = 18, least_sum = -14, most_sum = 80;
     float sum_ = 0;
 };
 

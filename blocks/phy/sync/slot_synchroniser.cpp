@@ -13,11 +13,11 @@ namespace {
 // A gap in the stream is bridged for 133 ms: UHD begins anew 50 ms after an overflow of a radio on
 // a network, and the stall that made it comes on top. Timing is off by two samples then.
 constexpr std::int64_t longest_gap = std::int64_t{2 * longest_hold} * slot_samples;
-constexpr std::int64_t history = 3 * slot_samples;  // what acquisition looks back on
+constexpr std::int64_t history = 3 * slot_samples;  // samples that acquisition may read
 constexpr std::int64_t margin = 64;                 // tracking may move a slot's start back
 constexpr std::int64_t near_enough = 32;            // of a held timing: a third of a prefix
 constexpr double near_enough_hz = 750;              // of a held CFO: what tracking can follow
-constexpr float direction_pace = 1.0F / 8;          // slots: of the delay of a fading channel
+constexpr float direction_pace = 1.0F / 8;          // a slot, as fast as a fading channel's delay
 constexpr float pilot_pass = 0.25F;  // a slot that may steer the tracking: chance passes 1 in 40
 
 std::int64_t modulo(std::int64_t a, std::int64_t m) { return (a % m + m) % m; }
@@ -60,7 +60,8 @@ void slot_synchroniser::process(sample first, std::span<const cf32> in, slot_use
 
 void slot_synchroniser::restart(std::int64_t first, sync_loss why, slot_user& user) {
     if (started_) lose(why, user);
-    // The count that steps were announced for is over: the radio has made them, or does so now.
+    // Gain steps were announced in the old sample count. The radio has made them by now, or makes
+    // them at once.
     if (started_ && why == sync_loss::jump_back && nof_steps_ > 0) {
         set_scale(steps_[nof_steps_ - 1].scale, first);
         nof_steps_ = 0;
@@ -77,8 +78,9 @@ std::int64_t slot_synchroniser::due() const noexcept {
     return next_ + slot_samples - (state_ == sync_state::searching ? 0 : early_);
 }
 
-// nullptr: zeros. No sample behind due() is taken before that slot is looked at, so that the gain
-// that holds then does not depend on how the samples were cut into calls.
+// Adds samples to the buffer (nullptr: zeros) and handles the slots that become complete. No sample
+// after due() is taken before that slot is handled, so that the gain used does not depend on how
+// the samples were cut into calls.
 void slot_synchroniser::feed(const cf32* in, std::int64_t count, slot_user& user) {
     while (count > 0) {
         const std::int64_t n = std::min({count, due() - end(), std::int64_t{slot_samples}});
@@ -100,7 +102,7 @@ void slot_synchroniser::feed(const cf32* in, std::int64_t count, slot_user& user
     }
 }
 
-// To the end of the buffer, at the scale of gain 0, without the radio's DC offset and image.
+// Appends samples to the buffer at the scale of gain 0, without the radio's DC offset and image.
 void slot_synchroniser::take(const cf32* in, std::int64_t count) noexcept {
     while (count > 0) {
         std::int64_t n = count;
@@ -110,7 +112,7 @@ void slot_synchroniser::take(const cf32* in, std::int64_t count) noexcept {
                 break;
             }
             set_scale(steps_[0].scale, end());
-            if (scale_ == scale_behind_) watch_.applied(true);
+            if (scale_ == scale_after_) watch_.applied(true);
             std::move(steps_.begin() + 1, steps_.end(), steps_.begin());
             --nof_steps_;
         }
@@ -125,12 +127,12 @@ void slot_synchroniser::set_gain(sample from, db gain, bool exact) noexcept {
     const gain_step step{from.value, static_cast<float>((-gain).amplitude())};
     if (nof_steps_ == steps_.size()) --nof_steps_;
     scale_before_ = nof_steps_ > 0 ? steps_[nof_steps_ - 1].scale : scale_;
-    scale_behind_ = step.scale;
+    scale_after_ = step.scale;
     steps_[nof_steps_++] = step;
     watch_.stop();
     if (!exact && from.value > end())
         watch_.expect(from, db(20 * std::log10(static_cast<double>(scale_before_) /
-                                               static_cast<double>(scale_behind_))));
+                                               static_cast<double>(scale_after_))));
 }
 
 void slot_synchroniser::set_scale(float scale, std::int64_t from) noexcept {
@@ -147,7 +149,7 @@ bool slot_synchroniser::gain_changed_within() noexcept {
     if (!found.changes) return found.mixed;
     const float before = scale_;
     watch_.applied(!watch_.applied());
-    set_scale(watch_.applied() ? scale_behind_ : scale_before_, next_ + slot_samples);
+    set_scale(watch_.applied() ? scale_after_ : scale_before_, next_ + slot_samples);
     for (std::int64_t n = next_ + slot_samples - buffer_start_; n < filled_; ++n)
         buffer_[static_cast<std::size_t>(n)] *= scale_ / before;
     return true;
@@ -158,8 +160,8 @@ db slot_synchroniser::gain() const noexcept {
 }
 
 void slot_synchroniser::trim() {
-    const bool looks = state_ == sync_state::searching || state_ == sync_state::holding;
-    const std::int64_t keep = next_ - (looks ? history : margin);
+    const bool needs_history = state_ == sync_state::searching || state_ == sync_state::holding;
+    const std::int64_t keep = next_ - (needs_history ? history : margin);
     const std::int64_t drop = std::min(keep - buffer_start_, filled_);
     if (drop <= 0) return;
     std::memmove(static_cast<void*>(buffer_.data()), buffer_.data() + drop,
@@ -175,7 +177,7 @@ void slot_synchroniser::search(slot_user& user) {
     const auto found =
         acquisition_.step(buffer_.data() + available, static_cast<std::size_t>(available), next_);
     if (found) begin_candidate(*found, user);
-    user.nothing(block);
+    user.on_no_signal(block);
 }
 
 // Begins to confirm what acquisition has found, with the slot nearest to next_.
@@ -190,7 +192,7 @@ void slot_synchroniser::begin_candidate(const acquired& found, slot_user& user) 
     pilot_direction_ = 1;
     state_ = sync_state::confirming;
     watch_.reset();
-    user.start(found.cell);
+    user.on_candidate(found.cell);
 }
 
 // Whether acquisition has found another signal than the one that is held. A cell or slot that is
@@ -210,8 +212,8 @@ bool slot_synchroniser::is_another(const acquired& found) noexcept {
 void slot_synchroniser::hold(slot_user& user) {
     test_.keep_open();
     std::optional<acquired> found;
-    for (; !found && beside_ + slot_samples <= end(); beside_ += slot_samples) {
-        const std::int64_t to = beside_ + slot_samples;
+    for (; !found && next_search_ + slot_samples <= end(); next_search_ += slot_samples) {
+        const std::int64_t to = next_search_ + slot_samples;
         found = acquisition_.step(buffer_.data() + (to - buffer_start_),
                                   static_cast<std::size_t>(to - buffer_start_), to);
     }
@@ -227,13 +229,13 @@ void slot_synchroniser::lose(sync_loss why, slot_user& user) {
     acquisition_.reset();
     if (state_ == sync_state::searching) return;
     state_ = sync_state::searching;
-    user.lost(why);
+    user.on_lock_lost(why);
 }
 
 void slot_synchroniser::begin_hold() {
     state_ = sync_state::holding;
     held_ = 0;
-    beside_ = next_ - slot_samples;
+    next_search_ = next_ - slot_samples;
     suspected_.reset();
     acquisition_.reset();
     test_.start();
@@ -268,14 +270,14 @@ void slot_synchroniser::follow(slot_user& user) {
         track_.forget_last();
     }
     const auto* channel =
-        user.slot({.state = state_,
-                   .start = sample(next_),
-                   .missing = missing,
-                   .gain_stepped = stepped,
-                   .slot_in_frame = slot_in_frame_,
-                   .samples = std::span<const cf32, slot_samples>(samples, slot_samples),
-                   .elements = elements_,
-                   .pilot_score = score.magnitude});
+        user.on_slot({.state = state_,
+                      .start = sample(next_),
+                      .missing = missing,
+                      .gain_stepped = stepped,
+                      .slot_in_frame = slot_in_frame_,
+                      .samples = std::span<const cf32, slot_samples>(samples, slot_samples),
+                      .elements = elements_,
+                      .pilot_score = score.magnitude});
     if (channel == nullptr || state_ == sync_state::holding)
         track_.forget_last();
     else if (score.magnitude > pilot_pass)
@@ -289,7 +291,7 @@ void slot_synchroniser::follow(slot_user& user) {
         hold(user);
     else if (state_ == sync_state::synchronised && test_.lost())
         begin_hold();
-    user.done();
+    user.on_tracking_updated();
 }
 
 }  // namespace wip::phy

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Samples in; the resource elements of every slot out.
 //
-//   searching     nothing known; acquisition looks at every 5120 samples
+//   searching     nothing known; acquisition examines every 5120 samples
 //   confirming    a candidate: timing, CFO, cell and slot in frame, to be verified
 //   synchronised  the pilots of several slots agreed (sequential_test.h)
 //   holding       the pilots are missing, and timing and CFO stay as they were last: they are
@@ -62,19 +62,20 @@ struct aligned_slot {
     float pilot_score;            // 0..1
 };
 
-// Receives the synchroniser's events. All calls come from process().
+// Receives the synchroniser's events. All callbacks run inside process().
 class slot_user {
 public:
     virtual ~slot_user() = default;
-    // A new candidate: what is known of the channel is void.
-    virtual void start(int cell) noexcept = 0;
-    virtual void lost(sync_loss why) noexcept = 0;
-    // Searching: 5120 samples without a slot. They begin at `start`.
-    virtual void nothing(sample start) = 0;
-    // Returns the channel when it could be measured, for tracking. Valid until done().
-    virtual const channel_estimate* slot(const aligned_slot& s) = 0;
-    // Tracking has gone on to the next slot, or lost() has been called.
-    virtual void done() = 0;
+    // A candidate has been found. Knowledge about an earlier channel is void.
+    virtual void on_candidate(int cell) noexcept = 0;
+    virtual void on_lock_lost(sync_loss why) noexcept = 0;
+    // While searching: 5120 samples without a slot, which begin at `start`.
+    virtual void on_no_signal(sample start) = 0;
+    // A slot. Returns the channel when it could be measured, for the tracking; it has to stay
+    // valid until on_tracking_updated().
+    virtual const channel_estimate* on_slot(const aligned_slot& s) = 0;
+    // Tracking has gone on to the next slot, or on_lock_lost() has been called.
+    virtual void on_tracking_updated() = 0;
 };
 
 class slot_synchroniser {
@@ -136,13 +137,13 @@ private:
     sync_state state_ = sync_state::searching;
     std::vector<cf32> buffer_;  // samples buffer_start_ .. buffer_start_ + filled_
     std::int64_t buffer_start_ = 0, filled_ = 0;
-    const int early_;  // samples
+    const int early_;  // samples before its end at which a slot is handed over
     bool started_ = false;
     double grid_ = 0;          // of set_grid()
     double tracked_grid_ = 0;  // the one that the tracked timing contains
     std::int64_t next_ = 0;    // start of the next slot (of the next 5120 samples while searching)
     int held_ = 0;             // slots
-    std::int64_t beside_ = 0;  // start of the next 5120 samples for acquisition while holding
+    std::int64_t next_search_ = 0;  // start of the next 5120 samples for acquisition while holding
     std::optional<acquired> suspected_;         // found at the held timing, but not what is held
     std::int64_t lost_from_ = 0, lost_to_ = 0;  // missing samples, replaced by zeros
     int cell_ = 0, slot_in_frame_ = 0;
@@ -152,8 +153,9 @@ private:
         float scale = 1;
     };
     float scale_ = 1;
-    std::optional<std::int64_t> stepped_at_;     // until the first slot behind it is measured
-    float scale_before_ = 1, scale_behind_ = 1;  // of the step that is watched
+    // Sample of the last gain step, until the first slot after it is measured.
+    std::optional<std::int64_t> stepped_at_;
+    float scale_before_ = 1, scale_after_ = 1;  // before and after the step that is watched
     gain_watch watch_;
     std::array<gain_step, 4> steps_;  // announced, in order
     std::size_t nof_steps_ = 0;

@@ -12,12 +12,12 @@ namespace wip::phy {
 namespace {
 
 constexpr double two_pi = 2 * std::numbers::pi;
-constexpr int pull_in_slots = 4;  // CFO from the slope within the slot
-constexpr int settled = 40;       // slots after which the windows are long
+constexpr int pull_in_slots = 4;         // CFO from the slope within the slot
+constexpr int settled_after_slots = 40;  // slots after which the windows are long
 constexpr double slowest_gain = 1.0 / 8;
 constexpr int slowest_after = 24;  // updates: 4 / (8 + 24)
-constexpr double slowest_gain_beside = 1.0 / 64;
-constexpr int slowest_after_beside = 248;
+constexpr double slowest_gain_off_mean = 1.0 / 64;
+constexpr int slowest_after_off_mean = 248;
 constexpr int furthest_window = 21;  // samples: 2.7 us
 constexpr int long_window = 256;     // many fades, so that their Doppler averages out
 constexpr double symbol_seconds = slot_samples / 6.0 / static_cast<double>(sample_rate_hz);
@@ -45,7 +45,7 @@ void tracking::update(const channel_estimate& channel) noexcept {
     update_timing(channel);
     update_cfo(channel);
     move_window(channel.move_window);
-    age_ = std::min(age_ + 1, settled + 1);
+    age_ = std::min(age_ + 1, settled_after_slots + 1);
 }
 
 void tracking::move_window(int later) noexcept {
@@ -58,24 +58,26 @@ void tracking::move_window(int later) noexcept {
 }
 
 void tracking::update_timing(const channel_estimate& channel) noexcept {
-    constexpr int apart = 5;
+    constexpr int distance = 5;
     const auto& h = channel.middle;
-    delay_sum_ += correlate(h.re, h.im, h.re + apart, h.im + apart, nof_subcarriers - apart);
+    delay_sum_ +=
+        correlate(h.re, h.im, h.re + distance, h.im + distance, nof_subcarriers - distance);
     const int window = age_ < 4 ? 1 : 8;
     if (++delay_slots_ < window) return;
     // Five of the 495 pairs lie across DC, six subcarriers apart.
-    constexpr double mean_apart = (490 * 5 + 5 * 6) / 495.0;
-    const double delay = -std::arg(delay_sum_) * fft_size / (two_pi * mean_apart) + window_;
+    constexpr double mean_distance = (490 * 5 + 5 * 6) / 495.0;
+    const double delay = -std::arg(delay_sum_) * fft_size / (two_pi * mean_distance) + window_;
     if (std::isfinite(delay)) {
-        const double slowest = window_ == 0 ? slowest_gain : slowest_gain_beside;
-        const double gain = age_ < 4         ? 1
-                            : age_ < settled ? 0.5
-                                             : std::max(4.0 / (8 + delay_updates_), slowest);
+        const double slowest = window_ == 0 ? slowest_gain : slowest_gain_off_mean;
+        const double gain = age_ < 4 ? 1
+                            : age_ < settled_after_slots
+                                ? 0.5
+                                : std::max(4.0 / (8 + delay_updates_), slowest);
         exact_fraction_ += gain * delay;
         shift_ += gain * delay;
-        if (age_ >= settled) {
+        if (age_ >= settled_after_slots) {
             delay_updates_ =
-                std::min(delay_updates_ + 1, window_ == 0 ? slowest_after : slowest_after_beside);
+                std::min(delay_updates_ + 1, window_ == 0 ? slowest_after : slowest_after_off_mean);
             drift_ = std::clamp(drift_ + gain * gain / 32 * delay, -0.2, 0.2);
         }
     }
@@ -95,20 +97,21 @@ void tracking::update_cfo(const channel_estimate& channel) noexcept {
         if (age_ == pull_in_slots - 1 && slope_power_ > 0)
             error = slope_sum_.imag() / slope_power_ / (two_pi * symbol_seconds);
     } else {
-        if (have_last_) {
+        if (has_last_) {
             turn_sum_ += correlate(last_.re, last_.im, h.re, h.im, nof_subcarriers);
             ++turn_slots_;
         }
-        const int window = age_ < settled ? 8 : long_window;
+        const int window = age_ < settled_after_slots ? 8 : long_window;
         if (turn_slots_ >= window) {
-            error = std::arg(turn_sum_) / (two_pi * slot_seconds) * (age_ < settled ? 1 : 0.5);
+            error = std::arg(turn_sum_) / (two_pi * slot_seconds) *
+                    (age_ < settled_after_slots ? 1 : 0.5);
             turn_sum_ = {};
             turn_slots_ = 0;
         }
     }
     if (std::isfinite(error) && std::abs(error) > 0.1) cfo_ += error;
     last_ = h;
-    have_last_ = true;
+    has_last_ = true;
 }
 
 void tracking::move_grid(double later) noexcept {
@@ -124,7 +127,7 @@ double tracking::turn() const noexcept {
 void tracking::advance() noexcept {
     turn_at_start_ += two_pi * (cfo_ - reference_cfo_) * slot_seconds;
     turn_at_start_ = std::remainder(turn_at_start_, two_pi);
-    if (age_ <= settled) reference_cfo_ = cfo_;
+    if (age_ <= settled_after_slots) reference_cfo_ = cfo_;
     const auto before = start_;
     start_ += slot_samples;
     exact_fraction_ += drift_;

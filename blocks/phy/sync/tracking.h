@@ -22,7 +22,7 @@
 // needs. In the same way every step of the timing tilts the phase over the band: `shift` is what
 // the steps have added up to in samples, the drift left out, and the channel of subcarrier k times
 // exp(-j 2 pi k shift / 768) is free of them. Without that the NMSE of the prediction three slots
-// ahead is 0.39 on typical urban at 125 Hz (docs/results/curves.md has the figure with it).
+// ahead is 0.39 on typical urban at 125 Hz (docs/results/curves.md has the value with it).
 //
 // Positions are an integer sample and a fraction: the integer moves when the fraction leaves
 // +-0.6.
@@ -42,11 +42,11 @@ public:
     void update(const channel_estimate& channel) noexcept;
     // Goes on to the next slot.
     void advance() noexcept;
-    // From this slot on samples are taken later by this part of a sample, so that everything else
-    // is earlier relative to them.
+    // Tells that from this slot on samples are taken later by this fraction of a sample, so that
+    // all measured times become earlier by it.
     void move_grid(double later) noexcept;
-    // The sums across a missing slot make no sense.
-    void forget_last() noexcept { have_last_ = false; }
+    // A slot is missing: the phase from the slot before it to the next one is not used.
+    void forget_last() noexcept { has_last_ = false; }
 
     std::int64_t slot_start() const noexcept { return start_; }
     double fraction() const noexcept { return fraction_; }  // samples, of this slot
@@ -80,7 +80,7 @@ private:
     int delay_slots_ = 0, turn_slots_ = 0;
     int age_ = 0;  // slots since start, as far as they matter
     plane last_;
-    bool have_last_ = false;
+    bool has_last_ = false;
 };
 
 }  // namespace wip::phy

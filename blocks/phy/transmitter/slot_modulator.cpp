@@ -52,10 +52,11 @@ struct slot_modulator::state {
     // FFT input of the six symbols, and where the elements of each bin stand in it.
     aligned_vector<cf32> grid = aligned_vector<cf32>(symbols_per_slot * fft_size);
     aligned_vector<cf32> body = aligned_vector<cf32>(fft_size);
-    std::array<std::array<std::uint16_t, payload_symbols_per_bin>, nof_bins> payload_places{};
-    std::array<std::uint16_t, nof_pilots> pilot_places{};
-    std::array<std::uint16_t, nof_control_symbols> control_places{};
-    // Rising edge; what the last symbol, of slot next_slot - 1, still sends after its end.
+    std::array<std::array<std::uint16_t, payload_symbols_per_bin>, nof_bins> payload_indexes{};
+    std::array<std::uint16_t, nof_pilots> pilot_indexes{};
+    std::array<std::uint16_t, nof_control_symbols> control_indexes{};
+    // Rising edge, and the samples by which the last symbol of slot next_slot - 1 fades out after
+    // its end.
     std::vector<float> edge;
     std::array<cf32, most_edge_samples> ending{};
     std::int64_t next_slot = -1;
@@ -79,7 +80,7 @@ struct slot_modulator::state {
             for (const auto p : c_k.points())
                 scaled_points[static_cast<std::size_t>(k)].push_back(p * amplitude);
         }
-        const auto place = [](bin_index bin, resource_element e) {
+        const auto index_of = [](bin_index bin, resource_element e) {
             return static_cast<std::uint16_t>(
                 e.symbol * fft_size +
                 fft_index(static_cast<int>(bin.n()) * subcarriers_per_bin + e.subcarrier));
@@ -87,12 +88,12 @@ struct slot_modulator::state {
         for (int b = 0; b < nof_bins; ++b) {
             const auto ub = static_cast<std::size_t>(b);
             for (std::size_t i = 0; i < payload_elements.size(); ++i)
-                payload_places[ub][i] = place(bin_index(b), payload_elements[i]);
+                payload_indexes[ub][i] = index_of(bin_index(b), payload_elements[i]);
             for (std::size_t i = 0; i < pilot_elements.size(); ++i)
-                pilot_places[ub * pilots_per_bin + i] = place(bin_index(b), pilot_elements[i]);
+                pilot_indexes[ub * pilots_per_bin + i] = index_of(bin_index(b), pilot_elements[i]);
             for (std::size_t i = 0; i < control_elements.size(); ++i)
-                control_places[ub * control_symbols_per_bin + i] =
-                    place(bin_index(b), control_elements[i]);
+                control_indexes[ub * control_symbols_per_bin + i] =
+                    index_of(bin_index(b), control_elements[i]);
         }
     }
 
@@ -130,8 +131,8 @@ struct slot_modulator::state {
               std::span<const std::span<const std::uint8_t>, nof_bins> payload,
               std::span<cf32, slot_samples> out) noexcept;
 
-    // The symbol at p begins, the one before ends.
-    void soften(cf32* p) noexcept {
+    // Fades the symbol at p in and the end of the one before it out.
+    void apply_edge(cf32* p) noexcept {
         for (std::size_t i = 0; i < edge.size(); ++i) {
             p[i] = edge[i] * p[i] + ending[i];
             ending[i] = edge[edge.size() - 1 - i] * body[i];
@@ -142,15 +143,15 @@ struct slot_modulator::state {
                      std::span<const std::span<const std::uint8_t>, nof_bins> payload) {
         label_array labels;
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            const auto& places = payload_places[b];
+            const auto& indexes = payload_indexes[b];
             const int k = frames[b].k;
             if (k == 0) {
-                for (const auto p : places) grid[p] = {};
+                for (const auto p : indexes) grid[p] = {};
                 continue;
             }
             encode_frame(payload[b], k, frames[b].key, labels);
             const cf32* points = scaled_points[static_cast<std::size_t>(k)].data();
-            for (std::size_t i = 0; i < places.size(); ++i) grid[places[i]] = points[labels[i]];
+            for (std::size_t i = 0; i < indexes.size(); ++i) grid[indexes[i]] = points[labels[i]];
         }
     }
 };
@@ -217,10 +218,10 @@ void slot_modulator::state::send(slot air, const bin_frames& frames, const contr
     control_symbols symbols;
     control.encode(content, slot_in_frame, symbols);
     for (std::size_t i = 0; i < symbols.size(); ++i)
-        grid[control_places[i]] = amplitude * symbols[i];
+        grid[control_indexes[i]] = amplitude * symbols[i];
     const auto& sent_pilots = pilot_values.of(slot_in_frame);
     for (std::size_t i = 0; i < sent_pilots.size(); ++i)
-        grid[pilot_places[i]] = amplitude * sent_pilots[i];
+        grid[pilot_indexes[i]] = amplitude * sent_pilots[i];
     put_payload(frames, payload);
 
     if (air.value != next_slot) ending.fill({});
@@ -232,7 +233,7 @@ void slot_modulator::state::send(slot air, const bin_frames& frames, const contr
         std::memcpy(p, body.data() + fft_size - prefix,
                     static_cast<std::size_t>(prefix) * sizeof(cf32));
         std::memcpy(p + prefix, body.data(), fft_size * sizeof(cf32));
-        soften(p);
+        apply_edge(p);
     }
 }
 

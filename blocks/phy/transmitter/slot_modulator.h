@@ -19,7 +19,7 @@ namespace wip::phy {
 
 using cf32 = std::complex<float>;
 
-// Longest edge: what a receiver in time leaves of a prefix before its FFT window
+// Longest edge in samples: the part of a prefix before the FFT window of a receiver
 // (slot_extractor.h).
 inline constexpr int most_edge_samples = 40;
 

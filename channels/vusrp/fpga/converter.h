@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The converters stand between a packet of the host and the transmitter's control.
+// The stages between a packet of the host and the transmitter's control logic.
 //
-// deframer: the B200's; it takes a header and a time off, one word a tick.
+// deframer: that of a B200; it removes header and time from a packet, one word in a tick.
 //
-// converter: the packet logic of an RFNoC DUC. It takes the time of a burst's first packet and
-// counts on by itself until the end of burst has passed; it cuts what it makes into packets of as
-// many words as the host's packet has samples, and a packet goes on when it is whole. The end of a
-// burst of a single sample is lost in it: the sample stays and goes out in front of the next burst,
-// whose time is not read and whose end does not match the count any more; behind it nothing comes.
+// converter: the packet logic of an RFNoC DUC. It reads the time of a burst's first packet and
+// counts on from it until the end of the burst; it cuts its output into packets of as many words as
+// the host's packet has samples, and passes a packet on when it is complete. A burst of a single
+// sample loses its end of burst: the sample stays and is sent before the next burst, whose time is
+// then not read and whose end does not match the count; after that burst nothing more is passed on.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace wip::vusrp::fpga {
 
-// A packet may have come before the time that is called 0.
+// A tick before any other: packets may arrive before tick 0.
 constexpr tick long_ago = -(tick{1} << 60);
 
 struct transmit_packet {
@@ -28,33 +28,33 @@ struct transmit_packet {
     int samples = 0;
     bool end_of_burst = false;
     int sequence = 0;
-    // Samples from gap_at on come gap ticks later.
+    // The samples from number gap_at on arrive `gap` ticks later; gap_at 0: none.
     int gap_at = 0;
     tick gap = 0;
 };
 
-// The samples [first, first + samples) of a host's packet, in a unit from that word on.
+// The samples [first, first + samples) of a host's packet, which are in a unit from `word` on.
 struct piece {
     int word;
     std::int64_t packet;
     int first, samples;
 };
 
-// The control takes units. The words of one are samples of the host, or, behind a converter, of the
-// master clock.
+// The input of the control logic. Its words are samples at the host's rate, or, after a converter,
+// at the master clock.
 struct unit {
     tick arrival = 0;  // of its first word
-    int per_tick = 1;  // words that come, or are dropped, in one tick
+    int per_tick = 1;  // words that arrive, or are dropped, in one tick
     int sample_words = 1;
     std::optional<tick> time{};
     int words = 0;
     bool end_of_burst = false;
     int sequence = 0;
     int gap_at = 0;        // 0: none
-    tick gap_arrival = 0;  // of that word
+    tick gap_arrival = 0;  // of word gap_at
     std::vector<piece> pieces{};
 
-    // The tick from which on the word can be taken.
+    // The first tick in which the word can be taken.
     tick available(int word) const {
         if (gap_at == 0 || word < gap_at) return arrival + word / per_tick;
         return std::max(arrival + word / per_tick, gap_arrival + (word - gap_at) / per_tick);
@@ -77,7 +77,7 @@ public:
     std::vector<unit> take(const transmit_packet& p, std::int64_t packet);
 
 private:
-    struct segment {  // samples that are taken one every ratio clocks
+    struct segment {  // a run of samples from `sample` on, one every ratio_ clocks
         std::int64_t sample;
         tick clock;
     };
@@ -88,22 +88,22 @@ private:
     tick output_clock(std::int64_t word) const;
     std::vector<piece> pieces(std::int64_t word, std::int64_t words) const;
     void begin(const transmit_packet& p);
-    unit make(std::int64_t words, bool end);
-    void forget();
+    unit make_unit(std::int64_t words, bool end);
+    void discard_sent();
 
     transmit_rules rules_;
     tick ratio_;
     bool open_ = false;
-    bool unmatched_ = false;  // a lone sample waits, and its burst's count with it
-    bool stuck_ = false;
-    tick free_ = long_ago;        // the clock from which on a sample can be taken
-    std::int64_t taken_ = 0;      // samples
-    std::int64_t sent_ = 0;       // words, in units
-    std::int64_t length_ = 0;     // words of a unit
-    std::int64_t time_word_ = 0;  // the word that time_ is of
+    bool lone_sample_waits_ = false;  // the sample of a burst without an end waits
+    bool stuck_ = false;              // nothing more is passed on
+    tick free_ = long_ago;            // the first clock in which a sample can be taken
+    std::int64_t taken_ = 0;          // samples
+    std::int64_t sent_ = 0;           // words, in units
+    std::int64_t length_ = 0;         // words in a unit
+    std::int64_t time_word_ = 0;      // the word whose time is time_
     std::optional<tick> time_{};
     std::optional<tick> untimed_clock_{};  // when a packet without a time was seen in this burst
-    std::optional<tick> last_clock_{};     // of the burst's unit before
+    std::optional<tick> last_clock_{};     // of the previous unit of the burst
     std::deque<segment> segments_;
     std::deque<origin> origins_;
 };

@@ -9,8 +9,8 @@ namespace wip::vusrp::fpga {
 namespace {
 
 constexpr tick never = std::numeric_limits<tick>::max();
-constexpr tick stop_ticks = 1;       // until a stop that is not queued acts
-constexpr tick report_overhead = 3;  // ticks beside the host's acknowledgement
+constexpr tick stop_ticks = 1;       // ticks until a stop that is not queued acts
+constexpr tick report_overhead = 3;  // ticks in addition to the host's acknowledgement
 constexpr tick report_words = 2;     // ticks until a report is on its way
 constexpr tick word_latency = 2;     // ticks of the store
 
@@ -32,7 +32,7 @@ void receive_control::advance(tick end) {
         step(t);
         const bool word_ended =
             state_ == state::running && next_sample_ == t + setting_.ticks_per_sample && word_ == 0;
-        if (word_ended && setting_.counts_runs) leap(end);
+        if (word_ended && setting_.counts_runs) skip_words(end);
         now_ = is_busy() ? now_ + 1 : std::min(std::max(next_event(), now_ + 1), end);
     }
 }
@@ -60,7 +60,7 @@ receive_control::counters receive_control::count() const {
             .delivered = delivered_};
 }
 
-std::int64_t receive_control::words_alike(const counters& a, const counters& b, tick end) const {
+std::int64_t receive_control::words_to_skip(const counters& a, const counters& b, tick end) const {
     const tick word = setting_.ticks_per_sample * rules_.word_samples;
     const bool same = a.at >= 0 && b.at - a.at == word && a.lead_in == b.lead_in &&
                       a.lead_out == b.lead_out && a.refused == b.refused &&
@@ -71,7 +71,7 @@ std::int64_t receive_control::words_alike(const counters& a, const counters& b, 
     const bool continuous = current_->kind == command_kind::start;
     if (continuous && !queue_.empty()) return 0;
     std::int64_t k = std::numeric_limits<std::int64_t>::max();
-    // The last word before a limit, and the one before that, are worked out tick by tick.
+    // The last two words before a limit are computed tick by tick.
     const auto limit = [&k](std::int64_t left, std::int64_t a_word) {
         if (a_word > 0) k = std::min(k, left / a_word - 2);
     };
@@ -94,10 +94,10 @@ std::int64_t receive_control::words_alike(const counters& a, const counters& b, 
     return std::max<std::int64_t>(k, 0);
 }
 
-void receive_control::leap(tick end) {
+void receive_control::skip_words(tick end) {
     const counters now = count();
-    const std::int64_t k = words_alike(counted_, now, end);
-    const counters before = std::exchange(counted_, now);
+    const std::int64_t k = words_to_skip(last_word_counters_, now, end);
+    const counters before = std::exchange(last_word_counters_, now);
     if (k == 0) return;
     const auto by = [k](std::int64_t a, std::int64_t b) { return k * (b - a); };
     const std::int64_t in = by(before.in, now.in), out = by(before.out, now.out);
@@ -112,23 +112,23 @@ void receive_control::leap(tick end) {
     current_->samples -= samples;
     now_ += samples * setting_.ticks_per_sample;
     next_sample_ += samples * setting_.ticks_per_sample;
-    counted_ = {};
+    last_word_counters_ = {};
 }
 
 void receive_control::step(tick t) {
     shift_in(in_, in_before_);
     shift_in(out_, out_before_);
     if (rules_.output_words > 0)
-        frame(t);
+        run_framer(t);
     else if (in_before_[word_latency - 1] > out_ && !is_refused(t))
         ++out_;
     for (; !refusals_.empty() && refusals_.front().to <= t; ++refusals_over_) refusals_.pop_front();
     arrive(t);
-    if (state_ == state::idle && t >= free_) look(t);
+    if (state_ == state::idle && t >= free_) examine_head(t);
     if (state_ == state::running && t == next_sample_) sample(t);
 }
 
-// Something changes with every tick.
+// Whether something changes in every tick.
 bool receive_control::is_busy() const {
     const bool moving = in_before_.back() != out_before_.back() || in_ != out_;
     return state_ == state::running || moving || !cuts_.empty() || output_in_ != sunk_ ||
@@ -157,7 +157,7 @@ void receive_control::arrive(tick t) {
         const auto at = std::find_if(written_.begin(), written_.end(), is_there);
         if (at == written_.end()) return;
         const receive_command c = *at;
-        if (acts_at_once(c)) {  // the commands that were written before it go as well
+        if (acts_at_once(c)) {  // the commands that were written before it are removed as well
             written_.erase(written_.begin(), at + 1);
             stop(t);
         } else {
@@ -167,7 +167,7 @@ void receive_control::arrive(tick t) {
     }
 }
 
-// A stop that acts at once: with the sample of this tick, if the receiver runs.
+// A stop that is not queued: it acts with the sample of this tick, if the receiver runs.
 void receive_control::stop(tick t) {
     queue_.clear();
     if (state_ == state::running)
@@ -176,8 +176,8 @@ void receive_control::stop(tick t) {
         free_ = std::max(free_, t + rules_.turnaround_ticks);
 }
 
-// The command at the head of the queue, while the receiver stands.
-void receive_control::look(tick t) {
+// Decides about the command at the head of the queue while the receiver is idle.
+void receive_control::examine_head(tick t) {
     if (queue_.empty()) return;
     const receive_command c = queue_.front();
     if (c.kind == command_kind::stop) {
@@ -206,7 +206,7 @@ void receive_control::start(const receive_command& c, tick t) {
 }
 
 void receive_control::sample(tick t) {
-    const bool is_full = full();
+    const bool is_full = is_store_full();
     if (packet_.samples == 0) packet_.time = t;
     ++packet_.samples;
     --current_->samples;
@@ -229,12 +229,12 @@ void receive_control::sample(tick t) {
         if (std::exchange(is_broken_, false))
             report(receive_event_kind::broken_chain, t);
         else
-            stand(t + rules_.turnaround_ticks);
+            become_idle(t + rules_.turnaround_ticks);
     }
 }
 
-// Whether the current command ends with this sample. If another one takes over, that is the current
-// one then.
+// Whether the current command ends with this sample. If the next command takes over without a gap,
+// it becomes the current one.
 bool receive_control::command_ends() {
     const bool chained = current_->kind == command_kind::chained && rules_.chains;
     const bool continuous = current_->kind == command_kind::start;
@@ -251,7 +251,7 @@ bool receive_control::command_ends() {
     return is_stop;
 }
 
-void receive_control::stand(tick free) {
+void receive_control::become_idle(tick free) {
     state_ = state::idle;
     stopping_ = false;
     current_.reset();
@@ -261,26 +261,26 @@ void receive_control::stand(tick free) {
 void receive_control::report(receive_event_kind kind, tick found) {
     const tick way = rules_.waits_for_acknowledgement ? setting_.report_ticks + report_overhead : 0;
     const tick time = found + rules_.event_ticks;
-    stand(time + report_words + way);
+    become_idle(time + report_words + way);
     if (rules_.reports_in_stream)
         reports_.push_back({kind, time, 0});
     else
         outcome_.events.push_back({kind, time, -1});
 }
 
-// No header fits any more.
+// Whether there is no room for another packet's header.
 bool receive_control::is_header_store_full() const {
     return rules_.header_store > 0 && static_cast<int>(cuts_.size()) >= rules_.header_store;
 }
 
-bool receive_control::full() const {
+bool receive_control::is_store_full() const {
     if (is_header_store_full()) return true;
     const std::size_t in_age = rules_.output_words > 0 ? 0 : word_latency;
     const std::size_t out_age = rules_.output_words > 0 ? 0 : word_latency - 1;
     return in_before_[in_age] - out_before_[out_age] >= capacity() - rules_.reserve;
 }
 
-// A sample goes into the store with the second of its word, or with the packet's last.
+// Samples go into the store by words: when a word is complete, or at the end of a packet.
 void receive_control::store(bool last) {
     ++word_;
     if (word_ < rules_.word_samples && !last) return;
@@ -300,9 +300,9 @@ void receive_control::end_packet(bool end_of_burst) {
     packet_ = {};
 }
 
-// A B200's store gives whole packets only, a header in front, into a second store that the sink
-// empties. Reports go when there is no more of them.
-void receive_control::frame(tick t) {
+// One tick of a B200's framer: it moves whole packets, each with a header, from the store into a
+// second one, which the sink empties. Reports are sent when all packets before them are.
+void receive_control::run_framer(tick t) {
     if (output_in_ > sunk_ && !is_refused(t)) {
         ++sunk_;
         if (!output_ends_.empty() && output_ends_.front() == sunk_) {

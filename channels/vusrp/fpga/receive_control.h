@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A receiver's control logic in the FPGA of a USRP, as a function from stream commands and a sink
-// that may refuse to packets and reports. It has no thread, no clock and no samples: a packet is
-// the tick of its first sample and a count.
+// A receiver's control logic in the FPGA of a USRP: its inputs are stream commands and the times at
+// which the sink refuses samples, its outputs are packets and reports. It has no thread, no clock
+// and no samples: a packet is the tick of its first sample and a count.
 //
-// Every tick is worked out where something begins, ends or is full. Between, what happens in the
-// ticks of one word of the store is what happened in those of the word before, with counters that
-// have gone on by as much; so many words as no counter comes near a limit are counted at once.
+// Where something begins, ends or is full, every tick is computed. In between, the ticks of one
+// word of the store repeat those of the word before, and every counter advances by the same number;
+// as many words as keep all counters away from their limits are then skipped at once.
 //
-// Commands stand in a queue; the one at the head waits for its time, or is refused if that has
+// Commands wait in a queue; the one at the head waits for its time, or is refused if that has
 // passed. While the receiver runs, samples go through a store to the sink; when the store is full,
-// the packet ends, the overflow is reported and the receiver stands until a new start comes, on any
-// tick. In an RFNoC radio a stop empties the queue and acts at once; in a B200 it waits in the
-// queue like any command, and one that comes while the receiver runs takes over.
+// the packet ends, the overflow is reported and the receiver is idle until a new start, which may
+// be in any tick. In an RFNoC radio a stop empties the queue and acts at once; in a B200 it waits
+// in the queue like any command, and a start that comes while the receiver runs replaces the
+// running command.
 #pragma once
 
 #include <array>
@@ -29,7 +30,7 @@ struct receive_command {
     tick written;  // to the register
     command_kind kind;
     std::optional<tick> time{};  // none: now
-    std::int64_t samples = 0;    // of a finite or chained one
+    std::int64_t samples = 0;    // of a finite or chained command
 };
 
 struct received_packet {
@@ -43,7 +44,8 @@ enum class receive_event_kind { late, overflow, broken_chain };
 struct receive_event {
     receive_event_kind kind;
     tick time;
-    int after_packets;  // so many have been delivered before it; -1: it goes another way
+    int after_packets;  // number of packets delivered before it; -1: it does not go through the
+                        // stream
 };
 
 struct receive_outcome {
@@ -58,19 +60,20 @@ struct refusal {
 
 struct receive_setting {
     tick ticks_per_sample = 1;
-    tick report_ticks = 0;  // the host takes so long to acknowledge a report
+    tick report_ticks = 0;  // ticks that the host takes to acknowledge a report
     int samples_per_packet = 0;
     int store_samples = 0;
     tick begin = 0;           // the first tick
-    bool counts_runs = true;  // off: each tick by itself, for a test that they are the same
+    bool counts_runs = true;  // skip words that repeat each other; false: compute every tick, for a
+                              // test that both are equal
 };
 
 class receive_control {
 public:
     receive_control(const receive_rules& rules, const receive_setting& setting);
 
-    // Commands come in the order of the register writes, refusals in that of their ticks, and both
-    // before advance() gets there.
+    // Commands are given in the order of the register writes, refusals in that of their ticks, both
+    // before advance() passes their ticks.
     void command(const receive_command& c) { written_.push_back(c); }
     void refuse(const refusal& r) { refusals_.push_back(r); }
     void advance(tick end);
@@ -82,8 +85,8 @@ public:
         return state_ == state::idle && queue_.empty() && written_.empty();
     }
     bool is_running() const noexcept { return state_ == state::running; }
-    // The tick at which the packet that is being received began, and the one at which it will be
-    // full; while running only.
+    // The tick at which the present packet began, and the one at which it will be full; valid only
+    // while running.
     tick packet_start() const noexcept {
         return next_sample_ - packet_.samples * setting_.ticks_per_sample;
     }
@@ -91,8 +94,8 @@ public:
         return next_sample_ +
                (setting_.samples_per_packet - packet_.samples - 1) * setting_.ticks_per_sample;
     }
-    // Samples that have been received and have not left for the sink, and those of the packet in
-    // the making.
+    // Samples that have been received but not passed to the sink, and those of the unfinished
+    // packet.
     std::int64_t stored() const noexcept {
         return (in_ - out_ + output_in_ - sunk_) * rules_.word_samples;
     }
@@ -113,9 +116,9 @@ private:
         int header_left, delivered;
     };
     counters count() const;
-    // How many words from here on are as the last one was, up to this tick.
-    std::int64_t words_alike(const counters& before, const counters& now, tick end) const;
-    void leap(tick end);
+    // The number of words before this tick that will repeat the last one.
+    std::int64_t words_to_skip(const counters& before, const counters& now, tick end) const;
+    void skip_words(tick end);
     void step(tick t);
     tick next_event() const;
     bool is_busy() const;
@@ -123,17 +126,17 @@ private:
     tick arrival(const receive_command& c) const;
     void arrive(tick t);
     void stop(tick t);
-    void look(tick t);
+    void examine_head(tick t);
     void start(const receive_command& c, tick t);
     void sample(tick t);
     bool command_ends();
-    void stand(tick free);
+    void become_idle(tick free);
     void report(receive_event_kind kind, tick found);
-    bool full() const;
+    bool is_store_full() const;
     bool is_header_store_full() const;
     void store(bool last);
     void end_packet(bool end_of_burst);
-    void frame(tick t);
+    void run_framer(tick t);
     bool is_refused(tick t) const;
     std::int64_t capacity() const { return setting_.store_samples / rules_.word_samples; }
 
@@ -141,17 +144,17 @@ private:
     const receive_setting setting_;
     state state_ = state::idle;
     tick now_ = 0;
-    tick free_ = 0;  // idle: of the next decision
+    tick free_ = 0;  // idle: tick of the next decision
     tick next_sample_ = 0;
-    tick grid_ = 0;  // a sample's tick
+    tick grid_ = 0;  // the tick of some sample of the grid
     std::deque<receive_command> written_, queue_;
     std::deque<refusal> refusals_;
     std::optional<receive_command> current_{};
-    bool stopping_ = false;     // with the next sample
-    bool is_broken_ = false;    // a chain had no next command
-    received_packet packet_{};  // in the making
-    int word_ = 0;              // samples of the store's next word
-    // Words that went into the store and out of it, and what these were some ticks ago.
+    bool stopping_ = false;     // the receiver stops with the next sample
+    bool is_broken_ = false;    // a chained command had no successor in time
+    received_packet packet_{};  // unfinished
+    int word_ = 0;              // samples that the store's next word has so far
+    // Words that went into the store and out of it, and these counts 1 to 4 ticks ago.
     std::int64_t in_ = 0, out_ = 0;
     std::array<std::int64_t, 4> in_before_{}, out_before_{};
     // A B200's framer.
@@ -161,9 +164,9 @@ private:
     std::int64_t output_in_ = 0, sunk_ = 0;
     std::deque<std::int64_t> output_ends_;
     std::int64_t refusals_over_ = 0;
-    counters counted_{};                 // at the last word's end
+    counters last_word_counters_{};      // counters at the end of the last word
     int delivered_ = 0;                  // packets
-    std::deque<receive_event> reports_;  // wait behind the data
+    std::deque<receive_event> reports_;  // they wait until the data before them have left
     receive_outcome outcome_;
 };
 

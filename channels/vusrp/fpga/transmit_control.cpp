@@ -8,18 +8,18 @@ namespace {
 
 constexpr int sequence_numbers = 4096;
 
-// Ticks of the way of an RFNoC report beside the host's acknowledgement.
+// Ticks that an RFNoC report takes in addition to the host's acknowledgement.
 constexpr tick report_overhead = 3;
 
 }  // namespace
 
-// Ticks of the logic and ticks of the air are two things here: a decision in tick t puts its
-// sample on the air that is called t, and takes it from the input pipeline_ ticks later.
+// The logic and the air count ticks with an offset: a decision in tick t puts its sample on the air
+// in the tick that is called t there, and takes it from the input pipeline_ ticks later.
 transmit_control::transmit_control(const transmit_rules& rules, tick ticks_per_sample,
                                    error_policy policy, tick report_ticks)
     : rules_(rules),
-      step_(rules.has_converter ? 1 : ticks_per_sample),
-      pipeline_(step_ + 1),
+      ticks_per_word_(rules.has_converter ? 1 : ticks_per_sample),
+      pipeline_(ticks_per_word_ + 1),
       policy_(policy),
       report_ticks_(report_ticks),
       deframer_(rules) {
@@ -52,12 +52,12 @@ void transmit_control::take_unit(const unit& u) {
             return drop(u, free_, 0, 0);
         case state::idle:
             if (u.arrival == lost_at_) return drop(u, u.arrival, 0, 0);
-            return judge(u);
+            return decide(u);
     }
 }
 
-// The packet at the head, with no burst open.
-void transmit_control::judge(const unit& u) {
+// Decides about the packet at the head while no burst is open.
+void transmit_control::decide(const unit& u) {
     tick start = std::max(free_, u.arrival);
     if (u.time) {
         if (!rules_.head_blocks && *u.time > start) {
@@ -86,7 +86,7 @@ void transmit_control::judge(const unit& u) {
     send(u);
 }
 
-// The next packet of an open burst, whose first word is there in time.
+// Sends the next packet of an open burst, whose first word is in time.
 void transmit_control::send(const unit& u) {
     if (rules_.has_sequence && u.sequence != expected_sequence_ && u.words > 1) {
         on_air(u, 0, 1, due_);
@@ -95,7 +95,7 @@ void transmit_control::send(const unit& u) {
         until_burst_ = policy_ == error_policy::next_burst;
         return drop(u, found + 1, 0, 1);
     }
-    const tick gap_due = due_ + u.gap_at * step_;
+    const tick gap_due = due_ + u.gap_at * ticks_per_word_;
     const bool dry = u.gap_at > 0 && u.available(u.gap_at) > gap_due + pipeline_;
     if (dry) {
         on_air(u, 0, u.gap_at, due_);
@@ -105,27 +105,28 @@ void transmit_control::send(const unit& u) {
         if (rules_.dry_packet_is_dropped) return drop(u, found + 1, u.gap_at, u.gap_at);
         due_ = u.available(u.gap_at);
         on_air(u, u.gap_at, u.words - u.gap_at, due_);
-        due_ += (u.words - u.gap_at) * step_;
+        due_ += (u.words - u.gap_at) * ticks_per_word_;
     } else {
         on_air(u, 0, u.words, due_);
-        due_ += u.words * step_;
+        due_ += u.words * ticks_per_word_;
     }
     expected_sequence_ = (u.sequence + 1) % sequence_numbers;
     if (!u.end_of_burst || !rules_.end_of_burst_ends) return;
-    report(transmit_event_kind::acknowledged, due_ - step_ + pipeline_);
+    report(transmit_event_kind::acknowledged, due_ - ticks_per_word_ + pipeline_);
     close(due_ + rules_.restart_ticks);
 }
 
-// The words from `word` on go, from tick `from` on; what of them has not been sent is dropped from
-// `dropped` on.
+// Removes the words from number `word` on, beginning in tick `from`. The samples from word
+// `dropped` on have not been sent and are reported as dropped.
 void transmit_control::drop(const unit& u, tick from, int word, int dropped) {
     const int words = u.words - word;
     const tick start = std::max(from, u.available(word));
     const tick last =
         std::max(start + (words + u.per_tick - 1) / u.per_tick - 1, u.available(u.words - 1));
-    trace(u, dropped, u.words - dropped, [&](std::int64_t packet, int first, int samples, int) {
-        outcome_.dropped.push_back({packet, first, samples});
-    });
+    for_each_sample_run(u, dropped, u.words - dropped,
+                        [&](std::int64_t packet, int first, int samples, int) {
+                            outcome_.dropped.push_back({packet, first, samples});
+                        });
     expected_sequence_ = (u.sequence + 1) % sequence_numbers;
     close(last + 1);
     if (u.end_of_burst && rules_.acknowledges_dropped)
@@ -136,7 +137,7 @@ void transmit_control::drop(const unit& u, tick from, int word, int dropped) {
         until_burst_ = false;
 }
 
-// An open burst has nothing to send between two packets.
+// Ends an open burst that has no sample to send between two packets.
 void transmit_control::run_dry() {
     const tick found = due_ + pipeline_;
     if (rules_.reports_dry) report(transmit_event_kind::underflow, found);
@@ -170,14 +171,17 @@ void transmit_control::report(transmit_event_kind kind, tick found) {
 }
 
 void transmit_control::on_air(const unit& u, int first, int count, tick start) {
-    trace(u, first, count, [&](std::int64_t packet, int sample, int samples, int word) {
-        outcome_.air.push_back({start + (word - first) * step_, packet, sample, samples});
-    });
+    for_each_sample_run(
+        u, first, count, [&](std::int64_t packet, int sample, int samples, int word) {
+            outcome_.air.push_back(
+                {start + (word - first) * ticks_per_word_, packet, sample, samples});
+        });
 }
 
-// The host's samples of which the first word is in [first, first + count).
+// Calls each(packet, first sample, samples, word) for every run of host samples whose first word is
+// in [first, first + count).
 template <class F>
-void transmit_control::trace(const unit& u, int first, int count, F&& each) const {
+void transmit_control::for_each_sample_run(const unit& u, int first, int count, F&& each) const {
     const int n = u.sample_words;
     const auto up = [n](int words) { return words <= 0 ? 0 : (words + n - 1) / n; };
     for (const piece& p : u.pieces) {

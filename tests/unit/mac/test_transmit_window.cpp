@@ -145,7 +145,7 @@ protected:
     void send_and_answer(int frames, bool heard) {
         for (int i = 0; i < frames; ++i) {
             units.push_back(send(1));
-            window.answer_boundary(units.back().sn, heard);
+            window.resolve_boundary(units.back().sn, heard);
         }
     }
     void acknowledge(frame_sn first, frame_sn last) {
@@ -201,7 +201,7 @@ TEST_F(TransmitWindowBoundaries, TheEdgeWaitsAtAFrameBehindOneGivenUpUntilItsBou
         ASSERT_EQ(runs.size(), 1U);
         EXPECT_EQ(runs[0], (boundary_run{1, 2, 0}));  // 1 has none, 2 begins a packet
         EXPECT_FALSE(window.boundaries_waiting());
-        window.answer_boundaries(runs[0], heard);
+        window.resolve_boundaries(runs[0], heard);
         EXPECT_EQ(window.edge(), heard ? 8 : 1);
     }
     EXPECT_FALSE(window.boundaries_waiting());
@@ -227,7 +227,7 @@ TEST_F(TransmitWindowBoundaries, BehindTheLastPacketTheNextFramesAreAskedFor) {
     EXPECT_EQ(take(), (std::vector<boundary_run>{{4, 1, 0}}));
     acknowledge(4, 5);
     EXPECT_EQ(window.edge(), 4);
-    window.answer_boundary(4, true);
+    window.resolve_boundary(4, true);
     EXPECT_TRUE(window.empty());
 }
 

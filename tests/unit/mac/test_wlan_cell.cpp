@@ -100,7 +100,8 @@ double extra_ms(int burst, bool late_growth) {
 TEST(WlanCell, ABurstDelaysAFrameByItsAttemptsAndBackoffs) {
     const wlan_config c;
     const double attempt =
-        static_cast<double>(c.times().data(size) + c.times().no_answer() + dcf_times::difs) * 1e-6;
+        static_cast<double>(c.times().data(size) + c.times().ack_timeout() + dcf_times::difs) *
+        1e-6;
     for (const int burst : {5, 10, 15, 20, 25, 30}) {
         double expected = 0;
         for (int i = 1; i <= burst; ++i)

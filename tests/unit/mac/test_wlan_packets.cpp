@@ -50,7 +50,7 @@ TEST(WlanPackets, TheWayOfAPacketIsToldToTheNanosecond) {
     EXPECT_EQ(first.parts.queue + first.parts.scheduling + first.parts.reordering, 0);
     EXPECT_EQ(first.parts.air, t.data(size));
     const auto backoffs =
-        first.parts.retransmission - 2 * (t.no_answer() + dcf_times::difs + t.data(size));
+        first.parts.retransmission - 2 * (t.ack_timeout() + dcf_times::difs + t.data(size));
     EXPECT_EQ(backoffs % dcf_times::slot, 0);
     EXPECT_LE(backoffs, (63 + 127) * dcf_times::slot);
     // The second is first in the queue when the first one is there; ACK, DIFS, backoff, data.

@@ -236,11 +236,11 @@ TEST(gain_control, clipping_is_answered_at_once) {
 
 TEST(gain_control, a_step_announced_before_the_sample_count_jumped_back_holds_up_no_later_one) {
     struct : slot_user {
-        void start(int) noexcept override {}
-        void lost(sync_loss) noexcept override {}
-        void nothing(sample) override {}
-        const channel_estimate* slot(const aligned_slot&) override { return nullptr; }
-        void done() override {}
+        void on_candidate(int) noexcept override {}
+        void on_lock_lost(sync_loss) noexcept override {}
+        void on_no_signal(sample) override {}
+        const channel_estimate* on_slot(const aligned_slot&) override { return nullptr; }
+        void on_tracking_updated() override {}
     } user;
     slot_synchroniser synchroniser(0);
     const std::vector<cf32> one(slot_samples, cf32(1e-3F, 0));

@@ -63,7 +63,7 @@ TEST(cell_search, tells_every_slot_of_every_cell_from_its_pilots) {
         const pilots values(cell);
         for (int s = 0; s < slots_per_frame; ++s) {
             any.clear();
-            any.look(products_of(values.of(s)), 5);
+            any.add(products_of(values.of(s)), 5);
             const auto found = any.strongest(15);
             ASSERT_EQ(found.tag, 5);
             ASSERT_EQ(found.cell, cell);
@@ -72,7 +72,7 @@ TEST(cell_search, tells_every_slot_of_every_cell_from_its_pilots) {
         }
     }
     one_cell.clear();
-    one_cell.look(products_of(pilots(8).of(3)), 0);
+    one_cell.add(products_of(pilots(8).of(3)), 0);
     EXPECT_EQ(one_cell.strongest(15).tag, -1);
 }
 
@@ -80,8 +80,8 @@ TEST(cell_search, the_stronger_of_two_sets_of_products_wins_though_both_are_perf
     cell_search any(any_cell);
     auto weak = pilots(3).of(1), strong = pilots(40).of(2);
     for (auto& v : weak) v *= 0.1F;
-    any.look(products_of(strong), 1);
-    any.look(products_of(weak), 2);
+    any.add(products_of(strong), 1);
+    any.add(products_of(weak), 2);
     EXPECT_EQ(any.strongest(15).cell, 40);
 }
 
@@ -97,7 +97,7 @@ TEST(cell_search, noise_passes_a_threshold_as_rarely_as_the_exponential_law_says
         pilot_row y;
         for (auto& v : y) v = {normal(random), normal(random)};
         one.clear();
-        one.look(products_of(y), 0);
+        one.add(products_of(y), 0);
         passed += one.strongest(threshold).tag >= 0;
     }
     EXPECT_LT(passed, 1.1 * tries / 20);

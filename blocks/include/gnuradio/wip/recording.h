@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Recording of the samples that a block sends or receives, while it runs: in the radio's thread a
-// copy into a queue of 1.1 s, everything else in a thread of the recording. What the disk cannot
-// follow is lost to the recording, counted, and seen in `stretches`; the radio never waits.
+// copy into a queue of 1.1 s, everything else in a thread of the recording. Samples for which the
+// disk is too slow are missing in the recording; they are counted and seen in `stretches`. The
+// radio never waits.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +13,22 @@ namespace gr::wip {
 
 // Samples without a jump of the sample time.
 struct recorded_stretch {
-    std::int64_t index = 0;         // in the file
-    std::int64_t first_sample = 0;  // sample time of that one
+    std::int64_t index = 0;         // of its first sample in the file
+    std::int64_t first_sample = 0;  // sample time of that sample
     double later = 0;               // part of a sample by which it was taken later, -0.5 to 0.5
-    bool lost_by_recorder = false;  // what is missing before it; else the radio lost it
+    bool lost_by_recorder = false;  // the samples missing before it; false: the radio lost them
 };
 
 struct recording_status {
     bool running = false;
     bool complete = false;  // the last slot asked for is there
     std::int64_t samples = 0;
-    std::int64_t samples_lost = 0;  // these four: once it has ended
+    // These four are known once the recording has ended.
+    std::int64_t samples_lost = 0;
     std::int64_t reports = 0;
     std::int64_t reports_lost = 0;
     std::vector<recorded_stretch> stretches;
-    std::string error;  // of the disk
+    std::string error;  // of the disk; empty: none
 };
 
 class can_record {
