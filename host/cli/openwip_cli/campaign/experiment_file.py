@@ -66,9 +66,11 @@ def read_file(path: pathlib.Path, mode: str, time: str, over: Over) -> Experimen
             f" {'is' if len(missing) == 1 else 'are'} missing"
         )
     if not fits(tree, time):
-        raise BadInput(
-            f"experiment file {path}: time is {tree['time']!r} and --time is {time}; valid: --time"
-            f" {tree['time']}"
+        raise not_valid(
+            f"experiment file {path}: time",
+            repr(tree["time"]),
+            f"--time {tree['time']}",
+            more=f" and --time is {time}",
         )
     common_path = path.parent / str(tree["defaults"])
     common = read_defaults(common_path, mode)
@@ -110,9 +112,10 @@ def read_defaults(path: pathlib.Path, mode: str) -> dict[str, Any]:
             or part in NAMED.values()
             and not all(isinstance(v, dict) for v in given.values())
         ):
-            raise BadInput(
-                f"experiment file {path}: {part} is {given!r}; valid: a"
-                f" mapping{' of mappings' * (part in NAMED.values())}"
+            raise not_valid(
+                f"experiment file {path}: {part}",
+                repr(given),
+                f"a mapping{' of mappings' * (part in NAMED.values())}",
             )
     return common
 
@@ -124,5 +127,5 @@ def read_flows(whose: str, flows: Any) -> list[dict[str, int]]:
         and all(type(n) is int and n > 0 for n in f.values())
         for f in flows
     ):
-        raise BadInput(f"{whose}: flows is {flows!r}; valid: a list of {{kb: 1.., times: 1..}}")
+        raise not_valid(f"{whose}: flows", repr(flows), "a list of {kb: 1.., times: 1..}")
     return flows

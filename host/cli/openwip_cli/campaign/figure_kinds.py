@@ -6,7 +6,7 @@ import pathlib
 import re
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..settings.command_line import read
 from ..settings.kinds import Choice, Integer, Kind, Numbers, Real
 from .file_parts import check_parts
@@ -50,7 +50,7 @@ def check_figures(path: pathlib.Path, figures: Any, grid: Grid) -> None:
 
 def check_keys(path: pathlib.Path, whose: str, figure: dict[str, Any]) -> None:
     if (kind := str(figure.get("kind"))) not in FIGURES:
-        raise BadInput(f"{whose}: kind is {figure.get('kind')!r}; valid: {', '.join(FIGURES)}")
+        raise not_valid(f"{whose}: kind", repr(figure.get("kind")), ", ".join(FIGURES))
     needs, may = (keys.split() for keys in FIGURES[kind])
     if missing := sorted({"name", *needs} - set(figure)) or ["x or categories"] * (
         kind == "bars" and not {"x", "categories"} & set(figure)
@@ -69,8 +69,8 @@ def check_keys(path: pathlib.Path, whose: str, figure: dict[str, Any]) -> None:
 def check_values(whose: str, figure: dict[str, Any]) -> None:
     """Checks the values of a figure, and replaces them in it by what they were read as."""
     if not re.fullmatch(r"\w[\w.+ -]*", str(figure["name"])):
-        raise BadInput(
-            f"{whose}: name is {figure['name']!r}; valid: letters, digits and _.+- of a file's name"
+        raise not_valid(
+            f"{whose}: name", repr(figure["name"]), "letters, digits and _.+- of a file's name"
         )
     figure |= {
         key: read(f"{whose}: {key}", VALUES[key], figure[key])
@@ -81,9 +81,10 @@ def check_values(whose: str, figure: dict[str, Any]) -> None:
         ("categories", isinstance(of := figure.get("categories", [0]), list) and of),
     ):
         if not fine:
-            raise BadInput(
-                f"{whose}: {key} is {figure[key]!r}; valid: a"
-                f" list{' of two numbers' * (key == 'range_ms')}"
+            raise not_valid(
+                f"{whose}: {key}",
+                repr(figure[key]),
+                f"a list{' of two numbers' * (key == 'range_ms')}",
             )
 
 
@@ -94,9 +95,10 @@ def check_axes(whose: str, figure: dict[str, Any], grid: Grid) -> None:
         several = part in ("series", "averaged")
         for name in names if several and isinstance(names, list) else [names]:
             if not isinstance(name, str) or name not in grid.values:
-                raise BadInput(
-                    f"{whose}: {part} is {name!r}; valid: a setting of the"
-                    f" grid{' or a list of them' * several}"
+                raise not_valid(
+                    f"{whose}: {part}",
+                    repr(name),
+                    f"a setting of the grid{' or a list of them' * several}",
                 )
             if figure["kind"] == "surface" and part in "xy":
                 grid.check_numbers(f"{whose}: {part}", name, figure.get("where", {}))

@@ -11,7 +11,7 @@ import pathlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from .file_parts import read_setting
 
 
@@ -50,9 +50,11 @@ def expand(path: pathlib.Path, grid: Any) -> list[Point]:
                 )
             lists.append([read_setting(path, name, v) for v in values])
             if several := [v for v in lists[-1] if isinstance(v, (list, dict))]:
-                raise BadInput(
-                    f"experiment file {path}: grid: {name} is {several[0]!r}; valid: a number or a"
-                    " word (a list is one of settings, a spike spike_at_s and spike_s)"
+                raise not_valid(
+                    f"experiment file {path}: grid: {name}",
+                    repr(several[0]),
+                    "a number or a word (a list is one of settings, a spike spike_at_s and"
+                    " spike_s)",
                 )
         for values in itertools.product(*lists):
             points[Point(tuple(sorted(zip(names, values), key=lambda p: p[0])))] = None
@@ -86,14 +88,15 @@ class Grid:
         """Settings by which a figure or a statement chooses points: of the grid of either size,
         with a value (a list of values) that it has."""
         if not isinstance(chosen, dict):
-            raise BadInput(f"{whose} is {chosen!r}; valid: a mapping of settings of the grid")
+            raise not_valid(whose, repr(chosen), "a mapping of settings of the grid")
         for name, value in chosen.items():
             there = self.values.get(name, [])
             # which may be one that no kernel has: not measured
             if not there and not str(name).startswith("sysctl."):
-                raise BadInput(
-                    f"{whose}: {name} is {value!r}; valid: settings of the grid,"
-                    f" {', '.join(self.values)}"
+                raise not_valid(
+                    f"{whose}: {name}",
+                    repr(value),
+                    f"settings of the grid, {', '.join(self.values)}",
                 )
             if (
                 several
@@ -101,9 +104,10 @@ class Grid:
                 or there
                 and [v for v in (value if several else [value]) if v not in there]
             ):
-                raise BadInput(
-                    f"{whose}: {name} is {value!r}; valid:"
-                    f" {'a list of ' * several}{', '.join(map(str, there))}"
+                raise not_valid(
+                    f"{whose}: {name}",
+                    repr(value),
+                    f"{'a list of ' * several}{', '.join(map(str, there))}",
                 )
 
     def check_numbers(
@@ -117,7 +121,9 @@ class Grid:
             for k, v in p.settings
             if k == name and isinstance(v, str) and (among is None or v in among)
         ]:
-            raise BadInput(
-                f"{whose} is {name}, which is {words[0]!r} in the grid; valid: a setting that is"
-                " numbers there"
+            raise not_valid(
+                whose,
+                name,
+                "a setting that is numbers there",
+                more=f", which is {words[0]!r} in the grid",
             )

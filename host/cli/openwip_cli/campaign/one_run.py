@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..cell import cell as cells
-from ..errors import EXHAUSTED, USED_UP, VALID, BadInput, CellDied
+from ..errors import EXHAUSTED, USED_UP, VALID, BadInput, CellDied, not_valid
 from ..figures import checks
 from ..machine import outputs, placement, rights, system
 from ..machine.places import Places, versions, virtual_kernel
@@ -69,9 +69,10 @@ def read_spec(path: pathlib.Path) -> dict[str, Any]:
             f"specification {path}: has no emulator or no workload; valid: what a campaign writes"
         )
     if not isinstance(spec.get("inputs", {}), dict):
-        raise BadInput(
-            f"specification {path}: inputs is {spec['inputs']!r}; valid: a mapping of files to"
-            " their SHA-256"
+        raise not_valid(
+            f"specification {path}: inputs",
+            repr(spec["inputs"]),
+            "a mapping of files to their SHA-256",
         )
     return spec
 

@@ -7,7 +7,7 @@ import math
 import pathlib
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import placement
 from ..machine.places import KERNEL, Places, virtual_kernel
 from ..runs import ns3_tcp, pool
@@ -246,9 +246,8 @@ def profile_of(given: argparse.Namespace, places: Places) -> pathlib.Path | None
         else pathlib.Path(given.profile)
     )
     if not (folder / "config.yaml").is_file():
-        raise BadInput(
-            f"--profile is {given.profile!r}; valid: {', '.join(PROFILES)}, or a folder with"
-            " config.yaml"
+        raise not_valid(
+            "--profile", repr(given.profile), f"{', '.join(PROFILES)}, or a folder with config.yaml"
         )
     if given.time != "virtual":
         why = (
@@ -256,8 +255,8 @@ def profile_of(given: argparse.Namespace, places: Places) -> pathlib.Path | None
             if given.time == "real"
             else "ns-3 may not be handed on with this program"
         )
-        raise BadInput(
-            f"--profile is {given.profile} with --time {given.time}: {why}; valid: --time virtual"
+        raise not_valid(
+            "--profile", given.profile, "--time virtual", more=f" with --time {given.time}: {why}"
         )
     return folder.absolute()
 

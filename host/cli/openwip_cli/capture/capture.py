@@ -16,7 +16,7 @@ from typing import Any
 
 from ..cell.cell import Cell
 from ..cell.running import running_cell
-from ..errors import BadInput, how_ended
+from ..errors import BadInput, how_ended, not_valid
 from ..figures import report
 from ..machine import outputs, system
 from ..machine.places import Places, operand, version
@@ -96,7 +96,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     check_only(given.only)
     if given.format == "pcap" and given.only is None:
         raise BadInput(
-            "--format is pcap, which has packets of one kind, and --only is not given; valid: --only"
+            "--format is pcap, which has packets of one kind, and --only is not given; valid:"
+            " --only"
             " ip, or --only frames"
         )
     return given
@@ -104,7 +105,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 def check_only(only: str | None) -> None:
     if only is not None and only not in ONLY:
-        raise BadInput(f"--only is {only!r}; valid: {', '.join(ONLY)}")
+        raise not_valid("--only", repr(only), ", ".join(ONLY))
 
 
 def limits(given: argparse.Namespace) -> list[str]:

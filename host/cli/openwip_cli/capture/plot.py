@@ -8,7 +8,7 @@ import pathlib
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import outputs
 from ..measure import packet_rtt, time_sequence
 from ..settings.command_line import Parser
@@ -99,10 +99,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p.add_argument("--window", action="store_true", help="the receiver's window is drawn, too")
     given = p.parse_args(arguments)
     if pathlib.Path(given.out).suffix not in FORMATS:
-        raise BadInput(f"--out is {given.out!r}; valid: a name that ends with {', '.join(FORMATS)}")
+        raise not_valid("--out", repr(given.out), f"a name that ends with {', '.join(FORMATS)}")
     if None not in (given.from_s, given.until_s) and given.from_s >= given.until_s:
-        raise BadInput(
-            f"--from is {given.from_s:g} with --until {given.until_s:g}; valid: less than that"
+        raise not_valid(
+            "--from", f"{given.from_s:g}", "less than that", more=f" with --until {given.until_s:g}"
         )
     return given
 
@@ -119,9 +119,11 @@ def connection_of(path: str, number: int) -> tuple[packet_rtt.Flow, time_sequenc
     if not found:
         raise BadInput(f"capture {path} has no data of TCP over IPv4; valid: one that has")
     if number > len(found):
-        raise BadInput(
-            f"--connection is {number}, and {path} has {len(found)} with data; valid:"
-            f" 1..{len(found)}"
+        raise not_valid(
+            "--connection",
+            number,
+            f"1..{len(found)}",
+            more=f", and {path} has {len(found)} with data",
         )
     return found[number - 1]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..air import SLOTS_PER_SECOND
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import snr_trace
 from ..machine.places import Places
 from ..messages.attenuator import STEP_DB, Attenuator
@@ -34,9 +34,7 @@ def quarters(where: str, text: str) -> int:
     except ValueError:
         db = math.nan
     if not 0 <= db <= MOST_DB:
-        raise BadInput(
-            f"{where} is {text!r}; valid: 0 to 63.5 dB (31.75 where chips are not in series)"
-        )
+        raise not_valid(where, repr(text), "0 to 63.5 dB (31.75 where chips are not in series)")
     return math.floor(db / STEP_DB + 0.5)
 
 
@@ -47,9 +45,8 @@ def channel_numbers(where: str, words: Sequence[str]) -> list[int]:
         or any(not 1 <= n <= NOF_CHANNELS for n in numbers)
         or numbers != sorted(set(numbers))
     ):
-        raise BadInput(
-            f"{where} is {','.join(words)!r}; valid: channels of 1..{NOF_CHANNELS}, ascending, such"
-            " as 1,3"
+        raise not_valid(
+            where, repr(",".join(words)), f"channels of 1..{NOF_CHANNELS}, ascending, such as 1,3"
         )
     return numbers
 

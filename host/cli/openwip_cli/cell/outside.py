@@ -27,7 +27,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import own_files, system
 
 
@@ -113,8 +113,8 @@ def read(given: argparse.Namespace, stations: tuple[str, ...] = STATIONS) -> Out
         kind, _, name = place.partition(":")
         valid = {"netns": r"[\w.-]+", "pid": r"[1-9]\d*", "if": r"[\w.@-]{1,15}"}
         if station not in stations or kind not in KINDS or not re.fullmatch(valid[kind], name):
-            raise BadInput(
-                f"--attach is {text!r}; valid: {'|'.join(stations)}=netns:NAME, pid:PID or if:NAME"
+            raise not_valid(
+                "--attach", repr(text), f"{'|'.join(stations)}=netns:NAME, pid:PID or if:NAME"
             )
         if station in attached:
             raise BadInput(f"--attach {station}= is given twice; valid: once")
@@ -125,7 +125,7 @@ def read(given: argparse.Namespace, stations: tuple[str, ...] = STATIONS) -> Out
             raise BadInput("--between is given with --attach; valid: one of the two")
         for name in between:
             if not re.fullmatch(r"[\w.@-]{1,15}", name):
-                raise BadInput(f"--between is {name!r}; valid: two interfaces of this computer")
+                raise not_valid("--between", repr(name), "two interfaces of this computer")
         attached = {s: Place("if", name) for s, name in zip(STATIONS, between)}
     places = list(attached.values())
     if len(places) == 2 and places[0] == places[1]:

@@ -28,7 +28,7 @@ from typing import TypeAlias
 import zmq
 import zmq.utils.z85
 
-from ..errors import BAD_INPUT, SIGNALS, BadInput
+from ..errors import BAD_INPUT, SIGNALS, BadInput, not_valid
 from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings.command_line import Parser
@@ -190,7 +190,7 @@ def keys_of(what: str, endpoint: str, folder: pathlib.Path | str | None) -> Clie
             f"{what} {endpoint}: {needed} it needs --keys DIR with server.public and client.key"
         )
     if folder is not None and not endpoint.startswith("tcp://"):
-        raise BadInput(f"--keys is {folder} with {what} {endpoint}; valid: with tcp://ADDR:PORT")
+        raise not_valid("--keys", folder, "with tcp://ADDR:PORT", more=f" with {what} {endpoint}")
     return ClientKeys(folder) if folder is not None else None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..air import SLOTS_PER_SECOND
 from ..cell.running import running_cell
-from ..errors import BadInput, of_program
+from ..errors import BadInput, not_valid, of_program
 from ..machine import outputs, scratch, snr_trace, system
 from ..machine.confined import printable
 from ..machine.places import Places, operand, version
@@ -170,7 +170,7 @@ def render(arguments: list[str], places: Places) -> int:
     )
     given = vars(p.parse_args(arguments))
     if given["method"] is not None and not given["predictor"]:
-        raise BadInput(f"--method is {given['method']!r} without --predictor; valid: with it")
+        raise not_valid("--method", repr(given["method"]), "with it", more=" without --predictor")
     given["output"] = outputs.checked("-o", given["output"], given["channel"])
     if isinstance(given["shadowing"], float):
         given["shadowing_db"] = given.pop("shadowing")

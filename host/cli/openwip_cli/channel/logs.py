@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy
 
 from ..air import BINS
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import confined
 from ..machine.confined import printable
 
@@ -106,7 +106,7 @@ class Log:
             raise BadInput(f"{file}: cannot be read: {e.strerror}") from None
         for magic, kind, instead in NOT_TEXT:
             if head.startswith(magic):
-                raise BadInput(f"{file}: is {kind}; valid: {instead}, JSON lines, MATLAB or NumPy")
+                raise not_valid(f"{file}:", kind, f"{instead}, JSON lines, MATLAB or NumPy")
         self.encoding = next((name for mark, name in MARKS if head.startswith(mark)), "utf-8")
         self.dialect = self._dialect(head)
 

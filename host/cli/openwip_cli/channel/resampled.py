@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from ..air import BINS, SLOTS_PER_SECOND
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..figures.prediction import linear
 from .logs import Rows, Source
 
@@ -22,7 +22,7 @@ HIGHEST_RATE = 1e6
 
 def check_rate(rate: float | None) -> None:
     if rate is not None and not (math.isfinite(rate) and 0 < rate <= HIGHEST_RATE):
-        raise BadInput(f"--rate is {rate:g}; valid: more than 0, to {HIGHEST_RATE:g} rows a second")
+        raise not_valid("--rate", f"{rate:g}", f"more than 0, to {HIGHEST_RATE:g} rows a second")
 
 
 def rows(log: Source, rate: float | None, rule: str) -> Iterator[Any]:

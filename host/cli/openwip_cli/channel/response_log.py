@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from ..air import BINS, SLOTS_PER_SECOND
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from .array_file import Array, ArrayFile
 from .logs import HIGHEST_DB, LOWEST_DB, TIME_KEYS, Rows
 
@@ -119,9 +119,10 @@ class ResponseLog:
         if len(pick) != len(others) or not all(0 <= p < n for p, n in zip(pick, others)):
             ranges = " x ".join(f"0..{n - 1}" for n in others) or "none"
             given = ",".join(map(str, pick)) or "not given"
-            raise BadInput(
-                f"{self.file} has {gains}: --pick is {given}; valid: a number for each dimension"
-                f" in front of paths and snapshots ({ranges})"
+            raise not_valid(
+                f"{self.file} has {gains}: --pick",
+                given,
+                f"a number for each dimension in front of paths and snapshots ({ranges})",
             )
         return tuple(pick)
 

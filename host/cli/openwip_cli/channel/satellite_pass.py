@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import confined, outputs
 from ..machine.confined import printable
 from ..machine.places import Places
@@ -293,7 +293,7 @@ def main(arguments: list[str], _places: Places) -> int:
     if given.out is None and given.delays is None:
         raise BadInput("neither -o nor --delays is given; valid: one of them at least")
     if given.legs not in (1.0, 2.0):
-        raise BadInput(f"--legs is {given.legs:g}; valid: 1 or 2")
+        raise not_valid("--legs", f"{given.legs:g}", "1 or 2")
     out, delays = (
         outputs.checked(flag, name) if name is not None else None
         for flag, name in (("-o", given.out), ("--delays", given.delays))

@@ -26,7 +26,7 @@ from ..cell.attenuator_tables import (
     prepare,
     quarters,
 )
-from ..errors import INVALID, VALID, BadInput, Terminated
+from ..errors import INVALID, VALID, BadInput, Terminated, not_valid
 from ..machine import outputs
 from ..machine.places import Places
 from ..machine.qemu import Qemu
@@ -62,7 +62,7 @@ def the_port(given: str | None) -> str:
 def sweep_table(start: float, stop: float, step: float) -> bytes:
     for flag, db in (("--from", start), ("--to", stop), ("--step", step)):
         if db % link.STEP_DB:
-            raise BadInput(f"{flag} is {db:g}; valid: multiples of {link.STEP_DB} dB")
+            raise not_valid(flag, f"{db:g}", f"multiples of {link.STEP_DB} dB")
     low, high, by = (int(db / link.STEP_DB) for db in (start, stop, step))
     return bytes(range(low, high + 1, by) if low <= high else range(low, high - 1, -by))
 
@@ -145,7 +145,7 @@ def do_qemu(given: Namespace, places: Places) -> int:
         else pathlib.Path(tempfile.mkdtemp(prefix="openwip-attenuator-"))
     )
     if not folder.is_dir():
-        raise BadInput(f"--folder is {folder}; valid: a folder, in which the settings are kept")
+        raise not_valid("--folder", folder, "a folder, in which the settings are kept")
     with Qemu(places.build / FIRMWARE, folder) as qemu:
         with link.Attenuator(qemu.port) as device:
             name = device.find()
@@ -180,7 +180,7 @@ def do_set(given: Namespace, _places: Places) -> int:
     for pair in given.series or []:
         channel, _, value = pair.partition("=")
         if value not in ("on", "off"):
-            raise BadInput(f"--series is {pair!r}; valid: CHANNEL=on or CHANNEL=off")
+            raise not_valid("--series", repr(pair), "CHANNEL=on or CHANNEL=off")
         lines.append(f"INP{channel_numbers('--series', [channel])[0]}:SER {value.upper()}")
     for pair in given.level:
         channel, equals, db = pair.partition("=")
@@ -219,10 +219,11 @@ def do_set(given: Namespace, _places: Places) -> int:
 
 def do_play(given: Namespace, places: Places) -> int:
     if (given.at_zero is None) != (given.trace.endswith(".csv")):
-        raise BadInput(
-            f"--at-zero {'is missing' if given.at_zero is None else 'is for SNR traces'}, and TRACE"
-            f" is {given.trace}; valid: a table FILE.csv, or an SNR trace with --at-zero, the SNR"
-            " that the link has at 0 dB"
+        raise not_valid(
+            f"--at-zero {('is missing' if given.at_zero is None else 'is for SNR traces')}, and"
+            " TRACE",
+            given.trace,
+            "a table FILE.csv, or an SNR trace with --at-zero, the SNR that the link has at 0 dB",
         )
     channels = channel_numbers("--channels", given.channels.split(","))
     snr = None if given.at_zero is None else mean_snr(given.trace, places)

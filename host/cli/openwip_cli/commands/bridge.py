@@ -19,7 +19,7 @@ import sys
 import tempfile
 from typing import Any
 
-from ..errors import BadInput, CellDied, Terminated, cause_of, how_ended
+from ..errors import BadInput, CellDied, Terminated, cause_of, how_ended, not_valid
 from ..figures import link_counts, report
 from ..machine import system
 from ..machine.places import Places
@@ -73,9 +73,7 @@ def check_address(text: str) -> str:
     with contextlib.suppress(ValueError):
         if "/" in text:
             return str(ipaddress.IPv4Interface(text))
-    raise BadInput(
-        f"address is {text!r}; valid: an IPv4 address with its prefix, such as 10.42.0.1/30"
-    )
+    raise not_valid("address", repr(text), "an IPv4 address with its prefix, such as 10.42.0.1/30")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -146,7 +144,7 @@ def change(running: RunningSettings, line: str) -> None:
         return
     try:
         if not equal:
-            raise BadInput(f"the line of input is {line.strip()!r}; valid: KEY=VALUE, status")
+            raise not_valid("the line of input", repr(line.strip()), "KEY=VALUE, status")
         row = controls.find(
             {name: row for name, row in running.rows.items() if name.startswith(GROUPS)}, key
         )

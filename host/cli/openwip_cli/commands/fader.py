@@ -19,7 +19,7 @@ from openwip_schema import receiver_pb2
 
 from ..air import SAMPLE_RATE
 from ..cell import faders, radio_loop, remote
-from ..errors import BAD_INPUT, INVALID, VALID, BadInput, of_program
+from ..errors import BAD_INPUT, INVALID, VALID, BadInput, not_valid, of_program
 from ..figures import checks, fading, report, through_radios
 from ..figures.facts import Facts
 from ..iq import fader_recordings, recordings
@@ -267,9 +267,7 @@ def bursts_of(file: str) -> list[Burst]:
                 f" {2 * through_radios.VALUES}, finite, not all zero"
             )
         if not math.isfinite(b.noise) or b.noise < 0:
-            raise BadInput(
-                f"{file}: bursts_heard[{number}].noise is {b.noise:g}; valid: 0 and more"
-            )
+            raise not_valid(f"{file}: bursts_heard[{number}].noise", f"{b.noise:g}", "0 and more")
     return bursts
 
 

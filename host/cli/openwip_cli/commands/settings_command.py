@@ -13,7 +13,7 @@ from ..air import SLOTS_PER_SECOND
 from ..cell import cell as cells
 from ..cell import faders, remote
 from ..cell.running import running_cell
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import outputs, system
 from ..machine.places import Places
 from ..messages import control
@@ -68,9 +68,8 @@ class RunningSettings:
     def find(self, key: str, path: str | None) -> controls.Control:
         """`path`: the key is that of this one. Raises BadInput."""
         if path is not None and path not in self.paths:
-            raise BadInput(
-                f"--path is {path}; valid:"
-                f" {', '.join(self.paths) or 'none, an emulated link has no paths'}"
+            raise not_valid(
+                "--path", path, ", ".join(self.paths) or "none, an emulated link has no paths"
             )
         if path is None:
             return controls.find(self.rows, key)
@@ -199,9 +198,11 @@ def connect(given: argparse.Namespace) -> "RunningSettings":
                 )
             if running.paths:
                 return running
-        raise BadInput(
-            f"--control is {given.control}, where no channel answers; valid: air.control of a"
-            " medium or fader, --listen of a fader, attenuator.control of a cell"
+        raise not_valid(
+            "--control",
+            given.control,
+            "air.control of a medium or fader, --listen of a fader, attenuator.control of a cell",
+            more=", where no channel answers",
         )
     if given.remote:
         endpoint, keys = remote.client(given.remote, given.keys)
@@ -300,7 +301,7 @@ def set_main(arguments: list[str], _places: Places) -> int:
     given = chosen_name(p.parse_args(arguments))
     for a in given.assignments:
         if "=" not in a or a.startswith("="):
-            raise BadInput(f"the setting is {a!r}; valid: KEY=VALUE (./openwip get lists the keys)")
+            raise not_valid("the setting", repr(a), "KEY=VALUE (./openwip get lists the keys)")
     running = connect(given)
     wanted = {}
     for a in given.assignments:

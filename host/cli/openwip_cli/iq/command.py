@@ -12,7 +12,16 @@ from typing import Any
 from ..air import SLOTS_PER_SECOND
 from ..cell.cell import Cell
 from ..cell.running import running_cell
-from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied, NotWritten, Terminated
+from ..errors import (
+    INTERRUPTED,
+    INVALID,
+    VALID,
+    BadInput,
+    CellDied,
+    NotWritten,
+    Terminated,
+    not_valid,
+)
 from ..machine import outputs
 from ..machine.confined import printable
 from ..machine.places import Places
@@ -71,9 +80,10 @@ def slots_range(text: str) -> tuple[int, int]:
         and max(len(first), len(last)) < 16
         and int(first) <= int(last)
     ):
-        raise BadInput(
-            f"--slots is {text!r}; valid: A..B, numbers of slots, A <= B (./openwip status shows"
-            " the current one)"
+        raise not_valid(
+            "--slots",
+            repr(text),
+            "A..B, numbers of slots, A <= B (./openwip status shows the current one)",
         )
     return int(first), int(last)
 
@@ -109,8 +119,8 @@ def record(arguments: list[str]) -> int:
     cell = running_cell(given.name)
     air = ask(cell, given.station, do="status")["air"]
     if given.slots and begin <= air:
-        raise BadInput(
-            f"--slots is {given.slots}, and the cell is at slot {air} already; valid: later ones"
+        raise not_valid(
+            "--slots", given.slots, "later ones", more=f", and the cell is at slot {air} already"
         )
     if not given.slots:
         begin = air + START_SLOTS
@@ -194,10 +204,10 @@ def to_replay(file: pathlib.Path | str) -> tuple[recordings.Recording, list[byte
     another cannot."""
     recording = recordings.Recording(file)
     if recording.whole["openwip:role"] != "terminal":
-        raise BadInput(
-            f"recording {recording.meta_path}: openwip:role is {recording.whole['openwip:role']!r};"
-            " valid: terminal (what a base station transmitted, or a fader has, was never"
-            " received)"
+        raise not_valid(
+            f"recording {recording.meta_path}: openwip:role",
+            repr(recording.whole["openwip:role"]),
+            "terminal (what a base station transmitted, or a fader has, was never received)",
         )
     if "openwip:receiver" not in recording.whole:
         raise BadInput(

@@ -10,7 +10,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import INVALID, BadInput
+from ..errors import INVALID, BadInput, not_valid
 from ..machine.places import Places
 from ..records.run_record import RunRecord
 from ..settings.command_line import Parser
@@ -240,12 +240,12 @@ def read_answers(path: pathlib.Path, number: int) -> tuple[str, str, Mapping[str
     if filled.get("lab") != number:
         raise BadInput(f"{path}: lab is {shown(str(filled.get('lab')))}; valid here: {number}")
     if not isinstance(student, str) or not student.strip():
-        raise BadInput(f"{path}: student is {shown(str(student))}; valid: a name")
+        raise not_valid(f"{path}: student", str(student), "a name")
     if not isinstance(answers, Mapping):
         raise BadInput(f"{path}: there are no answers; valid: a mapping of question to answer")
     air = filled.get("air", MEDIUM)
     if air not in (MEDIUM, CABLED):
-        raise BadInput(f"{path}: air is {shown(str(air))}; valid: {MEDIUM}, {CABLED}")
+        raise not_valid(f"{path}: air", str(air), f"{MEDIUM}, {CABLED}")
     return student, air, answers
 
 

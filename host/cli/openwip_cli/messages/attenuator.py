@@ -14,7 +14,7 @@ from typing import Any
 
 from openwip_schema import attenuator_pb2 as pb
 
-from ..errors import BadInput, NoAnswer, Refused
+from ..errors import NoAnswer, Refused, not_valid
 
 STEP_DB = 0.25
 STATES = ("idle", "armed", "playing", "ended", "stopped", "silent")
@@ -68,9 +68,11 @@ class Line:
             attributes[4] = attributes[5] = termios.B921600
             termios.tcsetattr(self.fd, termios.TCSANOW, attributes)
         except (OSError, termios.error) as e:
-            raise BadInput(
-                f"--port is {port}: {e.args[-1] if e.args else e}; valid: a serial port (./openwip"
-                " attenuator list)"
+            raise not_valid(
+                "--port",
+                port,
+                "a serial port (./openwip attenuator list)",
+                more=f": {(e.args[-1] if e.args else e)}",
             ) from None
         self.port = port
         self.lines: collections.deque[str] = collections.deque()

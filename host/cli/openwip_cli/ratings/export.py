@@ -6,7 +6,7 @@ import io
 import pathlib
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..text import of_file
 from .cases import GRADES, HIGHEST, TASKS
 from .study import KEY, LONGEST_FILE, Study
@@ -123,14 +123,14 @@ def read_row(where: str, row: dict[str, Any]) -> dict[str, Any]:
             try:
                 found[name] = float(row[name]) if row[name] else None
             except (TypeError, ValueError):
-                raise BadInput(f"{where}: {name} is {row[name]!r}; valid: a number") from None
+                raise not_valid(f"{where}: {name}", repr(row[name]), "a number") from None
     for name in SWITCHES:
         if name in row:
             if row[name] not in ("yes", "no"):
-                raise BadInput(f"{where}: {name} is {row[name]!r}; valid: yes, no")
+                raise not_valid(f"{where}: {name}", repr(row[name]), "yes, no")
             found[name] = row[name] == "yes"
     if row["task"] not in TASKS:
-        raise BadInput(f"{where}: task is {row['task']!r}; valid: {', '.join(TASKS)}")
+        raise not_valid(f"{where}: task", repr(row["task"]), ", ".join(TASKS))
     if found["rating"] not in range(1, HIGHEST + 1):
-        raise BadInput(f"{where}: rating is {row['rating']!r}; valid: 1..{HIGHEST}")
+        raise not_valid(f"{where}: rating", repr(row["rating"]), f"1..{HIGHEST}")
     return found

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy
 
 from ..air import SLOTS_PER_SECOND
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import outputs
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
@@ -35,9 +35,11 @@ def of_record(record: RunRecord, tti_ms: float, user: int) -> "tuple[numpy.ndarr
     rows = numpy.flatnonzero(outcome.any(axis=1))
     if not len(rows):
         users = sorted(set(table["user"][table["outcome"] != 0].tolist()))
-        raise BadInput(
-            f"--user is {user}, and {record.path} has no frame to that terminal; valid:"
-            f" {', '.join(map(str, users)) or 'none, it has no frame at all'}"
+        raise not_valid(
+            "--user",
+            user,
+            ", ".join(map(str, users)) or "none, it has no frame at all",
+            more=f", and {record.path} has no frame to that terminal",
         )
     # Nanoseconds: 15 slots are 10 ms, exactly.
     tti = (

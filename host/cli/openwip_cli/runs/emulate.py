@@ -24,7 +24,7 @@ from ..cell.program_check import check_config, refusal
 from ..cell.session import OBSERVER, identity, owned_cell, start_observers, start_process
 from ..cell.supervisor import SupervisorClient
 from ..channel import command as channel
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..figures import capacities, conservation, link_counts, own_code
 from ..figures.facts import Facts
 from ..machine import places as whereabouts
@@ -57,9 +57,11 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
     method = inputs.for_process(s.values, SETTINGS)["phy.predictor"]
     if s["channel.prediction_nmse"] != "predictor":
         if method != table.column("phy.predictor", "default", ()):
-            raise BadInput(
-                f"--predictor is {method!r} without a receiver; valid: with --prediction-nmse"
-                " predictor"
+            raise not_valid(
+                "--predictor",
+                repr(method),
+                "with --prediction-nmse predictor",
+                more=" without a receiver",
             )
         yield s
         return

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ..cell import outside, remote
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..iq import recordings
 from ..machine import outputs, placement, rights
 from ..machine.places import Places
@@ -314,15 +314,20 @@ def parse_demo(arguments: list[str]) -> Options:
         "fader": given.record_iq_fader,
     }
     if given.record_iq_fader and not options.scenario.cabled:
-        raise BadInput(
-            f"--record-iq-fader is {given.record_iq_fader!r} without a fader; valid: with --air"
-            " cabled"
+        raise not_valid(
+            "--record-iq-fader",
+            repr(given.record_iq_fader),
+            "with --air cabled",
+            more=" without a fader",
         )
     code = inputs.names_of(options.scenario.values, inputs.that_name_code(SETTINGS))
     if given.record_iq and "phy.predictor" in code:
-        raise BadInput(
-            f"--record-iq is {given.record_iq!r} with a predictor of your own; valid: with a"
-            " built-in one, because a recording that is played again starts no code that it names"
+        raise not_valid(
+            "--record-iq",
+            repr(given.record_iq),
+            "with a built-in one, because a recording that is played again starts no code that it"
+            " names",
+            more=" with a predictor of your own",
         )
     if any(wanted.values()):
         seconds = read("--record-iq-seconds", Real(0.01, 3600), given.record_iq_seconds)
@@ -335,9 +340,11 @@ def parse_demo(arguments: list[str]) -> Options:
             if path
         }
         if len(set(options.record_iq.values())) < len(options.record_iq):
-            raise BadInput(
-                f"--record-iq-base is {given.record_iq_base!r}, the same as --record-iq; valid:"
-                " another file"
+            raise not_valid(
+                "--record-iq-base",
+                repr(given.record_iq_base),
+                "another file",
+                more=", the same as --record-iq",
             )
         outputs.apart(
             given,
@@ -474,9 +481,8 @@ def parse_emulate(arguments: list[str]) -> Options:
         without = "--generator" if given.generator else f"--time {given.time}"
         for key, plain in (("network.ipv6", "off"), ("network.mtu", 1500)):
             if (asked := options.scenario[key]) != plain:
-                raise BadInput(
-                    f"{key} is {asked} with {without}, where the cell has no interfaces; valid:"
-                    f" {plain}"
+                raise not_valid(
+                    key, asked, plain, more=f" with {without}, where the cell has no interfaces"
                 )
     options.generator, options.time = given.generator, given.time
     options.tcp = ns3_tcp.read(given.tcp)
@@ -487,8 +493,8 @@ def parse_emulate(arguments: list[str]) -> Options:
             or not equal
             or not re.fullmatch(r"[\w. -]+", value)
         ):
-            raise BadInput(
-                f"--sysctl is {setting!r}; valid: NAME=VALUE of net, such as net.ipv4.tcp_sack=0"
+            raise not_valid(
+                "--sysctl", repr(setting), "NAME=VALUE of net, such as net.ipv4.tcp_sack=0"
             )
         options.sysctl[name.replace(".", "/")] = value
     return options

@@ -26,7 +26,7 @@ from ..cell.process import Process
 from ..cell.running import interface_counts
 from ..cell.session import start_process
 from ..cell.supervisor import SupervisorClient
-from ..errors import BadInput, CellDied, cause_of
+from ..errors import BadInput, CellDied, cause_of, not_valid
 from ..figures import conservation, link_counts, timing
 from ..figures.facts import Facts, Statuses
 from ..machine import system
@@ -55,18 +55,22 @@ def check(s: Scenario, time: str = "real") -> None:
     if not asked(s):
         return
     if s["link.kind"] != "umts":
-        raise BadInput(
-            f"--split-tcp is {s['split_tcp.ports']!r} with --link {s['link.kind']}; valid: off, or"
-            " --link umts"
+        raise not_valid(
+            "--split-tcp",
+            repr(s["split_tcp.ports"]),
+            "off, or --link umts",
+            more=f" with --link {s['link.kind']}",
         )
     if time == "ns3":
-        raise BadInput(
-            f"--split-tcp is {s['split_tcp.ports']!r} with --time ns3, which runs no program;"
-            " valid: off, or --time real, virtual"
+        raise not_valid(
+            "--split-tcp",
+            repr(s["split_tcp.ports"]),
+            "off, or --time real, virtual",
+            more=" with --time ns3, which runs no program",
         )
     if time == "virtual" and s["terminals"] > 1:
-        raise BadInput(
-            f"--terminals is {s['terminals']} with --split-tcp and --time virtual; valid: 1"
+        raise not_valid(
+            "--terminals", s["terminals"], "1", more=" with --split-tcp and --time virtual"
         )
     if time == "real" and shutil.which("nft") is None:
         raise BadInput(

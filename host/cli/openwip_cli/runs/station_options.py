@@ -8,7 +8,7 @@ from typing import Any
 
 from ..cell import outside, station
 from ..cell.radio_loop import BETWEEN_SLOTS
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import outputs, placement
 from ..machine.places import Places
 from ..settings import radios, table
@@ -124,10 +124,10 @@ def parse(
     if role in ("-h", "--help"):
         arguments, role = ["--help"], "base"
     elif role not in OF_ROLE:
-        raise BadInput(
-            f"the role of station is {role or 'missing'}; valid: ./openwip station base|terminal"
-            " --radio"
-            " ARGS --peer HOST (station base --help)"
+        raise not_valid(
+            "the role of station",
+            role or "missing",
+            "./openwip station base|terminal --radio ARGS --peer HOST (station base --help)",
         )
     p = settings_parser(
         f"station {role}",
@@ -147,13 +147,15 @@ def parse(
             " --radio ARGS (uhd_find_devices lists them) and --peer HOST, the other computer"
         )
     if given.fader and not chosen.cabled:
-        raise BadInput(f"--fader is {given.fader!r} without a fader; valid: with --air cabled")
+        raise not_valid("--fader", repr(given.fader), "with --air cabled", more=" without a fader")
     power = getattr(given, "power", None)
     gain = given.transmit_gain if role == "base" else given.receive_gain
     if power is not None and gain is not None:
-        raise BadInput(
-            f"--power is {power:g} with --transmit-gain {gain:g}; valid: one of the two, --power"
-            " where the radio is calibrated"
+        raise not_valid(
+            "--power",
+            f"{power:g}",
+            "one of the two, --power where the radio is calibrated",
+            more=f" with --transmit-gain {gain:g}",
         )
     radio = station.Radio(
         given.radio,

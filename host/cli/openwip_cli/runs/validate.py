@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from ..air import SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 from ..cell.session import Progress
-from ..errors import INVALID, VALID, BadInput
+from ..errors import INVALID, VALID, not_valid
 from ..figures.capacities import MTU, USUAL_MSS
 from ..figures.checks import evaluate_also
 from ..figures.facts import Facts
@@ -300,10 +300,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     given = p.parse_args(arguments)
     if given.time != "real" and given.mode == "virtual":
-        raise BadInput(
-            f"--time is {given.time} with --mode virtual, where there is no TCP; valid: --mode real"
-            " or"
-            " both"
+        raise not_valid(
+            "--time",
+            given.time,
+            "--mode real or both",
+            more=" with --mode virtual, where there is no TCP",
         )
     given.duration = given.duration or (5.0 if given.quick else 30.0)
     return given

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from ..cell.running import cell_lives, running_cell
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..figures import key_figures
 from ..machine import rights
 from ..machine.places import Places
@@ -237,9 +237,7 @@ def main(arguments: list[str], _places: Places) -> int:
     try:
         listen = str(ipaddress.IPv4Address(given.listen))
     except ValueError:
-        raise BadInput(
-            f"--listen is {given.listen!r}; valid: an IPv4 address of this machine"
-        ) from None
+        raise not_valid("--listen", repr(given.listen), "an IPv4 address of this machine") from None
     cell = running_cell(given.name)
     rights.hold_only(rights.TO_BECOME_THE_ACCOUNT_AND_LISTEN)
     with follow.following(telemetry.endpoints_of(cell), TOPICS) as reader:
