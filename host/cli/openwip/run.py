@@ -60,7 +60,10 @@ def run(command: str = "emulate", **options: Any) -> dict[str, Any]:
     if command not in REPORTING:
         raise not_valid("command", repr(command), ", ".join(REPORTING))
     if "json" in options:
-        raise BadInput("json is given, and the report is what run() returns; valid: without json")
+        raise BadInput(
+            "json is given, but run() returns the report as a dictionary anyway; valid: no"
+            " argument json"
+        )
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, "report.json")
         done = subprocess.run(

@@ -154,7 +154,7 @@ def of_json(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError("more lists in lists than can be read") from None
+        raise ValueError("lists or objects in it are nested too deeply to be read") from None
 
 
 def texts(tree: Any, key: str = "") -> list[tuple[str, str]]:

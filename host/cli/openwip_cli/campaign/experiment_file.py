@@ -62,8 +62,8 @@ def read_file(path: pathlib.Path, mode: str, time: str, over: Over) -> Experimen
     check_parts(path, tree, PARTS)
     if missing := [p for p in NEEDED if p not in tree]:
         raise BadInput(
-            f"experiment file {path}: {', '.join(missing)}"
-            f" {'is' if len(missing) == 1 else 'are'} missing"
+            f"experiment file {path}: missing keys: {', '.join(missing)}; valid: a file with"
+            f" {', '.join(NEEDED)} (docs/how-to/experiments.md)"
         )
     if not fits(tree, time):
         raise not_valid(
@@ -127,5 +127,9 @@ def read_flows(whose: str, flows: Any) -> list[dict[str, int]]:
         and all(type(n) is int and n > 0 for n in f.values())
         for f in flows
     ):
-        raise not_valid(f"{whose}: flows", repr(flows), "a list of {kb: 1.., times: 1..}")
+        raise not_valid(
+            f"{whose}: flows",
+            repr(flows),
+            "a list of flow sizes and how often each is sent, such as [{kb: 100, times: 20}]",
+        )
     return flows

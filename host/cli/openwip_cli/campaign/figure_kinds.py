@@ -6,7 +6,7 @@ import pathlib
 import re
 from typing import Any
 
-from ..errors import BadInput, not_valid
+from ..errors import BadInput, not_valid, shown
 from ..settings.command_line import read
 from ..settings.kinds import Choice, Integer, Kind, Numbers, Real
 from .file_parts import check_parts
@@ -37,9 +37,8 @@ VALUES: dict[str, Kind] = {
 def check_figures(path: pathlib.Path, figures: Any, grid: Grid) -> None:
     if not isinstance(figures, list) or not all(isinstance(f, dict) for f in figures):
         raise BadInput(
-            f"experiment file {path}: figures is no list of mappings; valid: a list, each with"
-            " name,"
-            " kind and more"
+            f"experiment file {path}: figures is {shown(figures)}; valid: a list of mappings, each"
+            " with the keys name and kind and those of its kind"
         )
     for figure in figures:
         whose = f"experiment file {path}: figure {figure.get('name')}"
@@ -56,7 +55,8 @@ def check_keys(path: pathlib.Path, whose: str, figure: dict[str, Any]) -> None:
         kind == "bars" and not {"x", "categories"} & set(figure)
     ):
         raise BadInput(
-            f"{whose}: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+            f"{whose}: missing keys: {', '.join(missing)}; valid for kind {kind}: name,"
+            f" {', '.join([*needs, *may])}"
         )
     # A comma in a text without quotes makes of its rest a key without a value.
     check_parts(
@@ -70,7 +70,9 @@ def check_values(whose: str, figure: dict[str, Any]) -> None:
     """Checks the values of a figure, and replaces them in it by what they were read as."""
     if not re.fullmatch(r"\w[\w.+ -]*", str(figure["name"])):
         raise not_valid(
-            f"{whose}: name", repr(figure["name"]), "letters, digits and _.+- of a file's name"
+            f"{whose}: name",
+            repr(figure["name"]),
+            "a file name of letters, digits, spaces and _.+-",
         )
     figure |= {
         key: read(f"{whose}: {key}", VALUES[key], figure[key])
@@ -98,7 +100,8 @@ def check_axes(whose: str, figure: dict[str, Any], grid: Grid) -> None:
                 raise not_valid(
                     f"{whose}: {part}",
                     repr(name),
-                    f"a setting of the grid{' or a list of them' * several}",
+                    f"{'one or a list of ' * several}{', '.join(grid.values)}, which the grid"
+                    " varies",
                 )
             if figure["kind"] == "surface" and part in "xy":
                 grid.check_numbers(f"{whose}: {part}", name, figure.get("where", {}))

@@ -11,7 +11,7 @@ import pathlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..errors import BadInput, not_valid
+from ..errors import BadInput, not_valid, shown
 from .file_parts import read_setting
 
 
@@ -38,23 +38,24 @@ def expand(path: pathlib.Path, grid: Any) -> list[Point]:
     for part in grid if isinstance(grid, list) else [grid]:
         if not isinstance(part, dict) or not part:
             raise BadInput(
-                f"experiment file {path}: grid is no mapping; valid: a mapping of settings to lists"
-                " of values"
+                f"experiment file {path}: grid is {shown(part)}; valid: a mapping of settings to"
+                f" lists of values, such as {{snr: [10, 20]}}"
             )
         names, lists = list(part), []
         for name in names:
             values = part[name] if isinstance(part[name], list) else [part[name]]
             if not values:
                 raise BadInput(
-                    f"experiment file {path}: grid: {name} has no values; valid: one or more"
+                    f"experiment file {path}: grid: the list of values of {name} is empty; valid:"
+                    " one value or more"
                 )
             lists.append([read_setting(path, name, v) for v in values])
             if several := [v for v in lists[-1] if isinstance(v, (list, dict))]:
                 raise not_valid(
                     f"experiment file {path}: grid: {name}",
                     repr(several[0]),
-                    "a number or a word (a list is one of settings, a spike spike_at_s and"
-                    " spike_s)",
+                    "a number or a word as each value of a grid; a setting that is a list stands"
+                    " in settings, and a delay spike is set by spike_at_s and spike_s",
                 )
         for values in itertools.product(*lists):
             points[Point(tuple(sorted(zip(names, values), key=lambda p: p[0])))] = None
@@ -80,15 +81,18 @@ class Grid:
         for p in self.points:
             if absent := self.varied - {name for name, _ in p.settings}:
                 raise BadInput(
-                    f"experiment file {self.path}: grid: {p.text()} has no value"
-                    f" for {', '.join(sorted(absent))}"
+                    f"experiment file {self.path}: grid: the point {p.text()} has no value of"
+                    f" {', '.join(sorted(absent))}, which another part of the grid varies; valid:"
+                    " the same settings in each part"
                 )
 
     def check_chosen(self, whose: str, chosen: Any, several: bool = False) -> None:
         """Settings by which a figure or a statement chooses points: of the grid of either size,
         with a value (a list of values) that it has."""
         if not isinstance(chosen, dict):
-            raise not_valid(whose, repr(chosen), "a mapping of settings of the grid")
+            raise not_valid(
+                whose, repr(chosen), "a mapping of settings that the grid varies to values"
+            )
         for name, value in chosen.items():
             there = self.values.get(name, [])
             # which may be one that no kernel has: not measured
@@ -96,7 +100,7 @@ class Grid:
                 raise not_valid(
                     f"{whose}: {name}",
                     repr(value),
-                    f"settings of the grid, {', '.join(self.values)}",
+                    f"settings that the grid varies: {', '.join(self.values)}",
                 )
             if (
                 several
@@ -124,6 +128,6 @@ class Grid:
             raise not_valid(
                 whose,
                 name,
-                "a setting that is numbers there",
-                more=f", which is {words[0]!r} in the grid",
+                "a setting whose values in the grid are numbers",
+                more=f", which has the value {words[0]!r} in the grid",
             )

@@ -55,16 +55,15 @@ def with_tcp(
         )
         if key in there:
             raise NothingToRun(
-                f"experiment file {file.path}: --tcp {name} is over {there[key]}, which the"
-                " grid varies; valid: one of the two"
+                f"experiment file {file.path}: --tcp {name} would replace {there[key]}, which the"
+                " grid of the experiment varies; valid: a setting that the grid does not vary"
             )
     if time == "ns3" or not tcp:
         return settings
     if kind == "voip":
         raise NothingToRun(
-            f"experiment file {file.path}: --tcp {next(iter(tcp))} is given with workload 'voip',"
-            " which has"
-            " no TCP; valid: none"
+            f"experiment file {file.path}: --tcp {next(iter(tcp))} is given for workload 'voip',"
+            " which sends no TCP; valid: no --tcp for this experiment"
         )
     keys = set(map(tcp_settings.key_of, tcp))
     return {n: v for n, v in settings.items() if tcp_settings.key_of(n) not in keys} | tcp
@@ -90,8 +89,9 @@ def with_set(file: ExperimentFile, settings: dict[str, Any], over: Over) -> dict
     for name in over.settings:
         if key_of(name) in there:
             raise NothingToRun(
-                f"experiment file {file.path}: --set {name} is over {there[key_of(name)]};"
-                " valid: what neither says"
+                f"experiment file {file.path}: --set {name} would replace {there[key_of(name)]};"
+                " valid: a setting that neither the grid nor the channel or method of the"
+                " experiment sets"
             )
     keys = set(map(key_of, over.settings))
     return {n: v for n, v in settings.items() if key_of(n) not in keys} | over.settings
@@ -110,8 +110,8 @@ def check_point(file: ExperimentFile, settings: dict[str, Any], point: Point, ti
             )
     if ("spike_at_s" in both) != ("spike_s" in both):
         raise BadInput(
-            f"experiment file {file.path}: only one of spike_at_s and spike_s is set; valid:"
-            " both or none"
+            f"experiment file {file.path}: only one of spike_at_s and spike_s is set; valid: both"
+            " (begin and length of a delay spike, in s), or neither"
         )
     if time == "real" and "first_rto_ms" in both:
         raise BadInput(

@@ -288,7 +288,7 @@ def split(metric: str, whose: str = "") -> tuple[str, str | None]:
         raise not_valid(
             f"{whose}metric",
             repr(metric),
-            f"{name}{(' with a number behind the colon' if pattern else '')}{(', a whole one' if pattern == WHOLE else '')}",
+            (f"{name}:NUMBER, a {'whole ' * (pattern == WHOLE)}number" if pattern else name),
         )
     return name, argument or None
 
@@ -326,8 +326,8 @@ def watched(experiment: Experiment) -> str:
     """The metrics that progress and the stopping rule look at."""
     if not (names := metrics_of(experiment)):
         raise BadInput(
-            f"experiment file {experiment.path}: no figure and no statement has a metric; valid:"
-            " one that has"
+            f"experiment file {experiment.path}: no figure and no statement has the key metric;"
+            " valid: at least one figure or statement with a metric"
         )
     return (experiment.until and experiment.until.metric) or names[0]
 

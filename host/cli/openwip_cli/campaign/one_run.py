@@ -31,7 +31,10 @@ SEATS = "openwip-experiment-run"  # of the machine
 
 
 def parser() -> Parser:
-    p = Parser("experiment-run", "One run of an experiment: what campaigns start, many at a time.")
+    p = Parser(
+        "experiment-run",
+        "Makes one run of an experiment; experiment and campaign start many of these at a time.",
+    )
     p.add_argument(
         "spec",
         metavar="SPEC",
@@ -66,7 +69,8 @@ def read_spec(path: pathlib.Path) -> dict[str, Any]:
         all(isinstance(spec.get(part), of[part]) for part in of) for of in kinds
     ):
         raise BadInput(
-            f"specification {path}: has no emulator or no workload; valid: what a campaign writes"
+            f"specification {path}: lacks the key emulator or the key workload; valid: a file"
+            " specs/KEY.json that ./openwip experiment has written"
         )
     if not isinstance(spec.get("inputs", {}), dict):
         raise not_valid(
@@ -107,9 +111,9 @@ def inputs_of(spec: dict[str, Any], places: Places) -> dict[str, str]:
     for name, content in spec.get("inputs", {}).items():
         if now.get(name) != content:
             raise BadInput(
-                f"{name} has SHA-256 {now.get(name, 'unknown')[:16]}..., and this run was planned"
-                f" with {str(content)[:16]}...: it changed since; valid: the file as it was, or"
-                " another --out"
+                f"{name} has SHA-256 {now.get(name, 'unknown')[:16]}..., but had"
+                f" {str(content)[:16]}... when this run was planned: the file has changed since;"
+                " valid: the file as it was, or another --out"
             )
     return now
 

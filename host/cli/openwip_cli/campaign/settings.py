@@ -139,8 +139,9 @@ def read_over(words: Iterable[str], realisations: int | None) -> Over:
             or name.startswith("traffic.")
         ):
             raise BadInput(
-                f"--set {word}: {name} is no setting of the emulator (docs/reference/settings.md);"
-                " valid: such as umts.status_prohibit_ms; of TCP: --tcp"
+                f"--set {word}: the emulator has no setting {name}; valid: a key of"
+                " docs/reference/settings.md, such as umts.status_prohibit_ms (settings of TCP are"
+                " given by --tcp)"
             )
         if key_of(name) in ELSEWHERE:
             raise BadInput(

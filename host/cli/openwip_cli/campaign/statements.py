@@ -517,24 +517,23 @@ def check_statements(e: Experiment, given: Any) -> None:
     """A statement that cannot be evaluated is found before anything runs."""
     if not isinstance(given, list):
         raise BadInput(
-            f"experiment file {e.path}: statements is no list; valid: a list of mappings with id,"
-            " says and kind"
+            f"experiment file {e.path}: statements is {shown(given)}; valid: a list of mappings,"
+            " each with the keys id, says and kind"
         )
     for s in given:
         if not isinstance(s, dict) or not {"id", "says", "kind"} <= set(s):
             raise BadInput(
-                f"experiment file {e.path}: statements: {shown(s)} lacks id, says or kind; valid: a"
-                " mapping with"
-                " all three"
+                f"experiment file {e.path}: statements: {shown(s)} lacks the key id, says or kind;"
+                " valid: a mapping with all three"
             )
         whose = f"experiment file {e.path}: statement {s['id']}"
         if (kind := str(s["kind"])) not in KINDS:
             raise not_valid(f"{whose}: kind", repr(s["kind"]), ", ".join(KINDS))
         needs, may = (keys.split() for keys in OF_KIND[kind])
         for wrong in [
-            *(f"{key} is missing" for key in needs if key not in s),
+            *(f"the key {key} is missing" for key in needs if key not in s),
             *(f"unknown key {key}" for key in s if key not in {*OF_EACH, *needs, *may}),
-            *["least and most are missing, one of them is needed"]
+            *["the keys least and most are missing, of which one is needed"]
             * ("least" in may and not {"least", "most"} & set(s)),
         ]:
             raise BadInput(f"{whose}: {wrong}; valid for {kind}: {', '.join([*needs, *may])}")
@@ -543,7 +542,7 @@ def check_statements(e: Experiment, given: Any) -> None:
         if not isinstance(over := s.get("averaged", []), list) or not all(
             isinstance(name, str) and name in SETTINGS for name in over
         ):
-            raise not_valid(f"{whose}: averaged", repr(over), "a list of settings")
+            raise not_valid(f"{whose}: averaged", repr(over), "a list of names of settings")
         kinds = NUMBERS | ({"expect": NUMBERS["least"]} if kind == "covers" else {})
         s |= {key: read(f"{whose}: {key}", kinds[key], s[key]) for key in kinds.keys() & s.keys()}
         for key in {"where", "a", "b", "for_each", "at_each", "b_each"} & s.keys():
@@ -552,7 +551,9 @@ def check_statements(e: Experiment, given: Any) -> None:
             raise not_valid(
                 f"{whose}: over",
                 repr(s["over"]),
-                "a list of numbers" if kind == "disjoint" else "a setting of the grid",
+                "a list of numbers"
+                if kind == "disjoint"
+                else "the name of a setting that the grid varies",
             )
         if kind != "disjoint" and "over" in s:
             e.grid.check_chosen(f"{whose}: over", {str(s["over"]): s.get("among", [])}, True)

@@ -88,7 +88,7 @@ def read_until(path: pathlib.Path, given: Any, most: int) -> Until | None:
         raise not_valid(
             f"experiment file {path}: until",
             repr(given),
-            "a mapping with half_width and perhaps at_least, rare, metric",
+            "a mapping with the key half_width and perhaps at_least, rare, metric",
         )
     check_parts(path, given, kinds)
     checked: dict[str, Any] = {

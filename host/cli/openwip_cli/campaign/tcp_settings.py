@@ -147,7 +147,10 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
     precedence. Raises BadInput for a setting that ns-3 does not have."""
     if work.get("qdisc", "none") != "none":
         raise not_valid(
-            "qdisc", repr(work["qdisc"]), "none", more=" with --time ns3, where no host has a queue"
+            "qdisc",
+            repr(work["qdisc"]),
+            "none",
+            more=" with --time ns3, whose hosts have no queueing discipline",
         )
     if work["kind"] == "voip":
         return {}
@@ -155,8 +158,8 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
     if work["kind"] in VIRTUAL:
         if not work["sender"]:
             raise BadInput(
-                "the sender has no sysctls, so it is this kernel's TCP, which --time ns3 does not"
-                " have; valid: a sender with sysctls"
+                "the sender sets no sysctl and so is the TCP of this computer's kernel as it is,"
+                " which --time ns3 cannot run; valid: a sender with the key sysctls"
             )
         window = work["window_bytes"]  # with twice as much to send from, as Linux does
         route = work.get("route", {})

@@ -111,8 +111,8 @@ def start_capture(given: argparse.Namespace) -> None:
     if os.geteuid() != 0:
         if shutil.which("sudo") is None or not os.path.exists(LIVE_CAPTURE):
             raise BadInput(
-                f"a cell belongs to root: start Wireshark with sudo, or allow {LIVE_CAPTURE}"
-                f" ({HELP})"
+                "only root may capture from a cell: start Wireshark with sudo, or allow"
+                f" {LIVE_CAPTURE} ({HELP})"
             )
         command = ["sudo", "-n", "-u", system.ACCOUNT, LIVE_CAPTURE, "--name", name, *limits]
     try:

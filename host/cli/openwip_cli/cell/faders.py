@@ -41,7 +41,7 @@ def find(
         raise not_valid(
             what,
             repr(endpoint),
-            f"a fader with one of the name {TERMINAL}",
+            f"a fader with a node {TERMINAL}",
             more=f", with nodes {', '.join(nodes) or 'none'}",
         )
     return air

@@ -63,7 +63,7 @@ def _of_text(path: pathlib.Path, rows: list[tuple[int, str]]) -> Any:
         blocks.append(digits)
     text = "".join(blocks)
     if not text:
-        raise BadInput(f"{path}: there is nothing in it; valid: {VALID}")
+        raise BadInput(f"{path}: the file is empty; valid: {VALID}")
     return (numpy.frombuffer(text.encode(), dtype=numpy.uint8) == ord("1")).reshape(-1, 1)
 
 
@@ -72,7 +72,7 @@ def _of_csv(path: pathlib.Path, rows: list[tuple[int, str]]) -> Any:
     if set(itertools.chain(*(words for _, words in table[:1]))) - {"0", "1"}:
         table = table[1:]  # names of the columns
     if not table:
-        raise BadInput(f"{path}: there is nothing behind its header; valid: {VALID}")
+        raise BadInput(f"{path}: there is nothing after its header line; valid: {VALID}")
     width = len(table[0][1])
     for number, words in table:
         if len(words) != width:

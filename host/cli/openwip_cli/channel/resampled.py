@@ -92,8 +92,8 @@ def _between(log: Source, blocks: Iterator[Rows], rule: str) -> Iterator[Any]:
         held_times, held = have[-1:], known[-1:]
     if many < 2:
         raise BadInput(
-            f"{log.file} has fewer than two rows; valid with --rate or a column of"
-            " times: two or more"
+            f"{log.file} has fewer than two rows, and --rate or a column of times asks for"
+            " interpolation between rows; valid: two rows or more"
         )
 
 

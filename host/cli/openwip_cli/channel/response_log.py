@@ -90,8 +90,8 @@ class ResponseLog:
         self.nof_paths, self.snapshots = shape[-2:]
         if not 1 <= self.nof_paths <= MOST_PATHS or not self.snapshots:
             raise arrays.wrong(
-                f"has {found.gains}, whose last two dimensions are paths (up to {MOST_PATHS}) and"
-                " snapshots"
+                f"has {found.gains}, whose last two dimensions have to be paths (up to {MOST_PATHS})"
+                " and snapshots"
             )
         at = self._picked(found.gains, shape[:-2], pick)
         self.gains = arrays.whole(found.gains).reshape(shape)[at]
@@ -208,7 +208,7 @@ class ResponseLog:
 
     def _blocks(self) -> Iterator[Any]:
         if self.times[-1] > LONGEST_S:
-            raise self.arrays.wrong(f"lasts {self.times[-1]:.6g} s; the most is {LONGEST_S} s")
+            raise self.arrays.wrong(f"lasts {self.times[-1]:.6g} s; valid: up to {LONGEST_S} s")
         for first in range(0, self.slots, BLOCK):
             yield self.powers(first, min(first + BLOCK, self.slots))
 

@@ -209,8 +209,8 @@ class Foreign(Recording):
             or any(not 0 <= b < self.count for b in begins)
         ):
             self._wrong(
-                f"captures are not stretches of its {self.count} samples; valid: core:sample_start"
-                " ascending, from core:offset on"
+                f"captures do not divide its {self.count} samples; valid: core:sample_start"
+                " ascending and within the samples, from core:offset on"
             )
         self.headers = tuple(
             (c["core:sample_start"], c["core:header_bytes"])
@@ -318,7 +318,7 @@ def member(file: str, asked: Asked) -> str:
 def refuse_container(path: pathlib.Path) -> None:
     if kind := containers.kind_of(path):
         raise not_valid(
-            f"samples {path}:",
+            f"samples {path}",
             kind,
             "a file of nothing but samples, or a SigMF recording or archive (tar)",
             more=", not samples",

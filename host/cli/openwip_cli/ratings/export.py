@@ -107,12 +107,18 @@ def read_csv(path: str) -> list[dict[str, Any]]:
     try:
         table = list(csv.DictReader(io.StringIO(of_file(pathlib.Path(path), LONGEST_FILE))))
     except FileNotFoundError:
-        raise BadInput(f"{path}: there is no such file; valid: a table of ratings export") from None
+        raise BadInput(
+            f"{path}: there is no such file; valid: a CSV table that ./openwip ratings export has written"
+        ) from None
     except (ValueError, csv.Error):
-        raise BadInput(f"{path} is no CSV in UTF-8; valid: a table of ratings export") from None
+        raise BadInput(
+            f"{path} is no CSV in UTF-8; valid: a CSV table that ./openwip ratings export has written"
+        ) from None
     missing = [n for n in NEEDED if not table or n not in table[0]]
     if missing:
-        raise BadInput(f"{path} has no column {missing[0]}; valid: a table of ratings export")
+        raise BadInput(
+            f"{path} has no column {missing[0]}; valid: a CSV table that ./openwip ratings export has written"
+        )
     return [read_row(f"{path}, line {number}", row) for number, row in enumerate(table, 2)]
 
 

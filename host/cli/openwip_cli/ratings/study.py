@@ -150,7 +150,9 @@ NEEDED = {"subject": int, "task": str, "run": int, "code": str, "valid": bool}
 def checked_line(where: str, line: Any) -> dict[str, Any]:
     """BadInput: a line that no session writes."""
     if not isinstance(line, dict):
-        raise BadInput(f"{where} is no run of a session; valid: a JSON object a line")
+        raise BadInput(
+            f"{where} is not the entry of a rated run; valid: a JSON object in each line"
+        )
     for name, kind in NEEDED.items():
         if not isinstance(line.get(name), kind):
             raise not_valid(f"{where}: {name}", line.get(name), WORDS[kind])
@@ -168,11 +170,13 @@ def read(path: pathlib.Path, what: str) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{path}: there is no such file; valid: {what}") from None
     except PermissionError:
-        raise BadInput(f"{path} cannot be read by this user; valid: its owner, or root") from None
+        raise BadInput(
+            f"{path}: this user may not read it; valid: as its owner, or as root"
+        ) from None
     except ValueError:
         found = None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise BadInput(f"{path} is of another form; valid: {what}")
+        raise BadInput(f"{path} does not have the expected form; valid: {what}")
     return found
 
 

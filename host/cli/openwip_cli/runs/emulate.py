@@ -61,15 +61,15 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
                 "--predictor",
                 repr(method),
                 "with --prediction-nmse predictor",
-                more=" without a receiver",
+                more=", but the predicted SNR is made with the error that --prediction-nmse says",
             )
         yield s
         return
     for key, flag, plain in (("terminals", "--terminals", 1), ("channel.bins_db", "--bins-db", [])):
         if s[key] != plain:
             raise BadInput(
-                f"--prediction-nmse is predictor with {flag}: the predictor runs on one fading"
-                " channel; valid: a number 0..0.5"
+                f"--prediction-nmse is predictor with {flag}, but a predictor follows one fading"
+                " channel of one terminal; valid: a number 0..0.5"
             )
     if s["channel.model"].endswith(".h5"):
         raise BadInput(

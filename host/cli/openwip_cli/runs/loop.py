@@ -39,8 +39,8 @@ def refuse_beside(values: dict[str, Any]) -> None:
             raise not_valid(
                 table.setting(key, "demo").flag,
                 text_of(values[key]),
-                "one of the two",
-                more=" with --loop auto, which measures it",
+                "one of the two options",
+                more=" with --loop auto, which measures and sets it",
             )
 
 

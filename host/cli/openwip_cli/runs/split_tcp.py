@@ -74,8 +74,8 @@ def check(s: Scenario, time: str = "real") -> None:
         )
     if time == "real" and shutil.which("nft") is None:
         raise BadInput(
-            "--split-tcp: nft is missing, by which connections are handed to the proxy: apt install"
-            " nftables"
+            "--split-tcp: the program nft, which leads connections to the proxy, is not installed:"
+            " apt install nftables"
         )
 
 
@@ -290,8 +290,9 @@ def guest_proxy(
     if s["split_tcp.buffer_kb"] > most_kb:
         raise BadInput(
             f"--split-tcp-buffer-kb is {s['split_tcp.buffer_kb']} with --split-tcp-connections"
-            f" {s['split_tcp.connections']} and --time virtual: both ways of all are more than half"
-            f" of the kernel's {memory_mb} MiB; valid with that: 4..{most_kb}"
+            f" {s['split_tcp.connections']} and --time virtual: the buffers of all connections in"
+            f" both directions are more than half of the {memory_mb} MiB of the virtual machine's"
+            f" kernel; valid with that: 4..{most_kb}"
         )
     ports = list(range(first_port, first_port + len(flows)))
     for port, flow in zip(ports, flows):

@@ -38,13 +38,14 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
     """Every transfer has a cell of its own, or none."""
     parser = settings_parser(
         "tcp-l",
-        "Transfers over a line with bit errors: TCP alone, and with damaged segments accepted.",
+        "Measures TCP transfers over an emulated line with bit errors: plain TCP, and TCP that"
+        " accepts segments with bit errors (TCP-L).",
         SETTINGS,
         transfers.NAME,
         one_cell=False,
     )
     parser.add_argument(
-        "--csv", metavar="FILE", help="write a line for each transfer into this CSV file"
+        "--csv", metavar="FILE", help="write a line for each TCP transfer into this CSV file"
     )
     parser.add_argument(
         "--png",
@@ -93,7 +94,7 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
             "--mtu",
             max(s["line.mtu"]),
             f"576..{capacities.MTU}",
-            more=" with --time virtual, whose kernel takes no longer packets",
+            more=" with --time virtual, whose kernel takes no larger packets",
         )
     if given.time == "ns3" and s["relay"] != "off":
         raise not_valid(

@@ -45,16 +45,16 @@ def read_trace(flag: str, path: pathlib.Path, kind: Numbers) -> str:
         runs.insert(0, 0)
     if not runs:
         raise BadInput(
-            f"{flag} {path}: there is nothing in it; valid: 0 for a block that arrives, 1 for one"
-            " that is lost"
+            f"{flag} {path}: the file is empty; valid: 0 for a block that arrives, 1 for one that"
+            " is lost"
         )
     text = ",".join(map(str, runs))
     try:
         kind.read(text)
     except ValueError:
         raise BadInput(
-            f"{flag} {path}: it has {len(runs)} runs of up to {max(runs)} blocks; valid:"
-            f" {kind.valid}"
+            f"{flag} {path}: it has {len(runs)} runs of equal blocks (arrived or lost), the"
+            f" longest of {max(runs)} blocks; valid: {kind.valid}"
         ) from None
     return text
 
@@ -89,8 +89,7 @@ def read(flag: str, path: pathlib.Path, kind: Numbers) -> str:
             )
     if not values:
         raise BadInput(
-            f"{flag} {path}: there is nothing in it; valid: a line for each, begin and length in"
-            " seconds"
+            f"{flag} {path}: the file is empty; valid: a line for each, begin and length in seconds"
         )
     return ",".join(f"{v:.10g}" for v in values)
 

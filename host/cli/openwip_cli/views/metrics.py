@@ -214,7 +214,8 @@ def begin(server: Server) -> None:
 def main(arguments: list[str], _places: Places) -> int:
     p = Parser(
         "metrics",
-        "Key figures of a running cell for Prometheus, until Ctrl-C or the cell's end.",
+        "Serves the key figures of a running cell (goodput, SNR, queue, ...) to Prometheus, until"
+        " Ctrl-C or until the cell ends.",
         "demo",
     )
     p.value(
@@ -222,7 +223,9 @@ def main(arguments: list[str], _places: Places) -> int:
         Integer(0, 65535),
         default=9464,
         metavar="N",
-        help="TCP port of the web server; 0: any free port (default 9464)",
+        help=(
+            "TCP port at which Prometheus fetches the key figures; 0: any free port (default 9464)"
+        ),
     )
     p.add_argument(
         "--listen",
