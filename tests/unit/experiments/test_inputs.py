@@ -158,7 +158,7 @@ class Inputs(unittest.TestCase):
         with self.assertRaisesRegex(
             BadInput,
             r"S1 in .* was begun by an earlier release, which did not note the contents of the files"
-            r" \(trace.h5\)",
+            r" that the runs read \(trace.h5\)",
         ):
             options.check_plan(self.world.store, [e])
 
