@@ -15,7 +15,7 @@ from . import browser, cases, export, session, study
 
 USAGE = """./openwip ratings new FOLDER [--subjects N] [--dcr-subjects N] [--task NAME ...] [--seed N]
        sudo ./openwip ratings session FOLDER --subject N [--listen ADDRESS] [--port PORT] [--name CELL]
-       ./openwip ratings session FOLDER --subject N --dry-run [--speed X] [--pictures FOLDER]
+       ./openwip ratings session FOLDER --subject N --dry-run [--speed FACTOR] [--pictures FOLDER]
        ./openwip ratings export FOLDER [--unblind] [--out FILE.csv] [--json[=FILE]]
        ./openwip ratings analyse FOLDER|FILE.csv [--unblind] [--out FOLDER] [--json[=FILE]]"""
 HEAD = "A study in which people rate web pages and a video over links of the emulator"
