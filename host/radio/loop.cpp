@@ -237,7 +237,9 @@ json measure_loop(const usrp::sptr& radio, double seconds) {
         if (was)
             search.add(*was);
         else if (++lost > lost_at_most)
-            throw machine_error("the radio reports neither success nor failure of the bursts that it was to transmit");
+            throw machine_error(
+                "the radio reports neither success nor failure of the bursts that it was to "
+                "transmit");
     }
     json receive = of_latencies(watch.end());
     receive["gaps"] = watch.gaps();
