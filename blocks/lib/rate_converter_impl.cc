@@ -36,7 +36,9 @@ model::exact_rate checked_rate(const char* clock, std::int64_t hz, const char* d
 }
 
 std::int64_t checked_first(std::int64_t first) {
-    if (first < 0) ::wip::refuse("rate_converter first", std::to_string(first), "0 or more");
+    if (first < 0)
+        ::wip::refuse("rate_converter: first (index of the first sample)", std::to_string(first),
+                      "0 or more");
     return first;
 }
 

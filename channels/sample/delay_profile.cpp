@@ -35,8 +35,8 @@ double delay_profile::rms_delay_spread_s() const {
 }
 
 void check_profile(const delay_profile& profile) {
-    check_range("taps of delay profile " + profile.name, static_cast<double>(profile.taps.size()),
-                1, max_profile_taps);
+    check_range("the number of taps of delay profile " + profile.name,
+                static_cast<double>(profile.taps.size()), 1, max_profile_taps);
     for (const profile_tap& t : profile.taps) {
         const std::string where = "delay profile " + profile.name + ": ";
         check_range(where + "delay in us", t.delay_s * 1e6, 0, max_profile_delay_s * 1e6);

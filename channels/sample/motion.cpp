@@ -52,7 +52,7 @@ motion::motion(const motion_config& config, double sample_rate)
     const auto* track = std::get_if<waypoint_track>(&config_.path);
     if (!track) return;
     const std::vector<waypoint>& p = track->points;
-    check_range("points of the track", static_cast<double>(p.size()), 1, 1000);
+    check_range("the number of points of the track", static_cast<double>(p.size()), 1, 1000);
     for (const waypoint& w : p) {
         check_range("track x_m", w.x_m, -1e6, 1e6);
         check_range("track y_m", w.y_m, -1e6, 1e6);

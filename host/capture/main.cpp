@@ -231,7 +231,8 @@ int run(arguments& a) {
     reading from(a, signals);
     if (a.pcap && a.only.empty())
         throw bad_input(
-            "--pcap is given without --only, and a pcap file holds one kind of packet; valid: "
+            "--pcap is given without --only, and a pcap file holds packets of one link type; "
+            "valid: "
             "--only ip, or --only frames");
     capture_file file(a.file, signals, a.pcap);
     // the file may belong to root, so it is opened before rights are given up

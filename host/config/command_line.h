@@ -31,7 +31,9 @@ inline void print_command_line(const CLI::App& app) {
             names += (names.empty() ? "--" : " --") + name;
         if (names.empty()) names = option->get_name(true);
         const int most = option->get_items_expected_max();
-        std::printf("%s\t%s\t%d\t%s\t%s\n", names.c_str(), most == 0 ? "" : "X",
+        const std::string type = option->get_type_name();  // behind a colon: what is checked
+        std::printf("%s\t%s\t%d\t%s\t%s\n", names.c_str(),
+                    most == 0 ? "" : type.substr(0, type.find(':')).c_str(),
                     option->get_items_expected_min(),
                     most > 1 ? "any" : std::to_string(most).c_str(),
                     option->get_description().c_str());

@@ -353,6 +353,8 @@ error settings::not_valid(const std::string& path, const std::string& valid) con
 error settings::refuse(const std::string& path, const std::string& why) const {
     const auto& s = values_.at(path);
     const std::string key = s.origin + ": " + shown(path);
+    // A sentence about this key names it and its value already.
+    if (why.starts_with(path + " is ")) return error(s.origin + ": " + why);
     // An error about a file begins with the file's name, which is the value.
     if (!s.text.empty() && why.starts_with(s.text + ": ")) return error(key + ": " + why);
     return error(key + " is " + shown_value(s.text) + ": " + why);

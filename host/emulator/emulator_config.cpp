@@ -126,7 +126,8 @@ std::int64_t nanoseconds(double ms) { return std::llround(ms * 1e6); }
 // FROM,LENGTH,FROM,LENGTH,... in seconds.
 std::vector<umts::episode> episodes_from(const config::settings& s, const char* key,
                                          const std::vector<double>& given) {
-    if (given.size() % 2 != 0) throw s.not_valid(key, "pairs, from when and how long, in seconds");
+    if (given.size() % 2 != 0)
+        throw s.not_valid(key, "pairs of begin and length in seconds, such as 10,0.5,20,1");
     std::vector<umts::episode> all;
     for (std::size_t i = 0; i < given.size(); i += 2)
         all.push_back({nanoseconds(given[i] * 1e3), nanoseconds(given[i + 1] * 1e3)});
@@ -137,7 +138,9 @@ umts::block_error_config errors_from(const config::settings& s, const char* trac
                                      const std::vector<int>& trace, umts::error_model model,
                                      double burst, double p12, double p22) {
     if (!trace.empty() && std::ranges::all_of(trace, [](int n) { return n == 0; }))
-        throw s.not_valid(trace_key, "runs of blocks, at least one of them more than 0");
+        throw s.not_valid(trace_key,
+                          "numbers of blocks that arrive, are lost, arrive, ..., at least one of "
+                          "them more than 0");
     return {model, rate, burst, p12, p22, trace};
 }
 
@@ -236,10 +239,10 @@ umts::bearer_config bearer_from(const config::settings& s,
     b.spikes = episodes_from(s, name::umts_spikes, v.spikes);
     b.outages = episodes_from(s, name::umts_outages, v.outages);
     b.seed = all.seed;
-    for (const auto& [key, e] :
-         {std::pair(name::umts_errors, &b.errors_down), {name::umts_up_errors, &b.errors_up}})
+    for (const auto& [key, direction, e] : {std::tuple(name::umts_errors, "", &b.errors_down),
+                                            {name::umts_up_errors, "up_", &b.errors_up}})
         try {
-            e->check();
+            e->check(direction);
         } catch (const std::invalid_argument& why) {
             throw s.refuse(key, why.what());
         }

@@ -170,10 +170,10 @@ openwip_slot& slot_in_python::now() const {
 void slot_in_python::give(int to, int bin) {
     openwip_slot& s = now();
     if (bin < 0 || bin >= OPENWIP_BINS)
-        throw py::value_error("bin " + std::to_string(bin) + "; valid: 0.." +
+        throw py::value_error("bin is " + std::to_string(bin) + "; valid: 0.." +
                               std::to_string(OPENWIP_BINS - 1));
     if (to < 0 || to >= s.users)
-        throw py::value_error("terminal " + std::to_string(to) + "; valid: 0.." +
+        throw py::value_error("terminal is " + std::to_string(to) + "; valid: 0.." +
                               std::to_string(s.users - 1));
     if (openwip_is_free(&s, bin) == 0)
         throw py::value_error("bin " + std::to_string(bin) +

@@ -123,32 +123,49 @@ int main(int argc, char** argv) {
     window_options wanted;
     std::vector<std::string> connect, control;
     std::string key_folder, server_key, key_file;
-    CLI::App app{"The window onto a running cell: bins, modulation, ARQ, packets, TCP.",
+    CLI::App app{"Opens a window that shows a running cell: SNR, modulation, ARQ, packets, TCP.",
                  "./openwip monitor"};
-    app.add_option("--name", options.cell, "name of the cell (default: the one that runs)");
+    app.add_option("--name", options.cell, "name of the cell to show (default: the one that runs)")
+        ->type_name("NAME");
     app.add_option("--connect", connect,
-                   "cell on another machine, tcp://HOST:PORT of its --listen; or each of its "
-                   "telemetry sockets as SOURCE=ENDPOINT")
+                   "address of a cell on another computer, the tcp://HOST:PORT of its --listen; or "
+                   "each of its telemetry sockets as SOURCE=ENDPOINT")
+        ->type_name("ADDRESS")
         ->delimiter(',');
     app.add_option("--control", control,
-                   "control sockets of the cell at --connect, each as SOURCE=ENDPOINT")
+                   "with --connect SOURCE=ENDPOINT: control sockets of the cell, each as "
+                   "SOURCE=ENDPOINT")
+        ->type_name("SOURCE=ENDPOINT")
         ->delimiter(',');
     app.add_option("--keys", key_folder,
-                   "folder with server.public and client.key of the cell at --connect");
+                   "folder with the encryption keys server.public and client.key of the cell at "
+                   "--connect")
+        ->type_name("DIR");
     app.add_option("--server-key", server_key,
-                   "instead of --keys: public key of the cell (CURVE, Z85)");
+                   "instead of --keys: public encryption key of the cell (CURVE, 40 characters)")
+        ->type_name("KEY");
     app.add_option("--key-file", key_file,
                    "with --server-key: file with the keys of this monitor, as lines public-key: "
-                   "KEY and secret-key: KEY");
-    app.add_option("--record", wanted.record, "write a run record into this file");
-    app.add_option("--replay", wanted.replay, "show the run record in this file instead of a cell");
+                   "KEY and secret-key: KEY")
+        ->type_name("FILE");
+    app.add_option("--record", wanted.record,
+                   "record what is shown in this HDF5 file, a run record")
+        ->type_name("FILE");
+    app.add_option("--replay", wanted.replay,
+                   "show the run record in this HDF5 file instead of a running cell")
+        ->type_name("FILE");
     app.add_option("--screenshots", wanted.screenshots,
-                   "save every view as PNG and CSV into this folder, then end");
+                   "save every view of the window as PNG and CSV into this folder, then end")
+        ->type_name("DIR");
     app.add_option("--words", wanted.words,
-                   "write the texts of the window as JSON into this file, twice a second");
-    app.add_option("--after", wanted.after_s, "seconds until the screenshots (default 5)")
+                   "write the texts that the window shows into this file as JSON, twice a second")
+        ->type_name("FILE");
+    app.add_option("--after", wanted.after_s,
+                   "with --screenshots: time in seconds until they are taken (default 5)")
+        ->type_name("SECONDS")
         ->check(CLI::Range(0.1, 86400.0));
-    app.add_option("--size", wanted.size, "size of the window (default 1600x900)");
+    app.add_option("--size", wanted.size, "size of the window in pixels (default 1600x900)")
+        ->type_name("WIDTHxHEIGHT");
     return wip::config::with_command_line(app, argc, argv, program, [&] {
         use_endpoints(connect, control, options);
         options.keys = read_keys(key_folder, server_key, key_file);

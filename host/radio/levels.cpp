@@ -27,7 +27,7 @@ double db(double power) { return 10 * std::log10(std::max(power, lowest)); }
 points spectrum(std::span<const cf32> in) {
     points p{};
     if (!iq::power_spectrum().work(in, p))
-        throw machine_error("the radio delivers samples that are no numbers");
+        throw machine_error("the radio delivers samples that are not finite numbers");
     return p;
 }
 

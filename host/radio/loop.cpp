@@ -241,7 +241,9 @@ json measure_loop(const usrp::sptr& radio, double seconds) {
         if (was)
             search.add(*was);
         else if (++lost > lost_at_most)
-            throw machine_error("the radio does not say what became of its bursts");
+            throw machine_error(
+                "the radio reports neither success nor failure of the bursts that it was to "
+                "transmit");
     }
     json receive = json_of_latencies(watch.end());
     receive["gaps"] = watch.gaps();

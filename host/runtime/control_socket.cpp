@@ -38,7 +38,7 @@ control_socket::result control_socket::serve(const handler& handle) {
         }
     } else {
         reply.set_ok(false);
-        reply.set_error("not a Request of control.proto");
+        reply.set_error("the message is not a Request of control.proto");
     }
     out_.resize(reply.ByteSizeLong());
     reply.SerializeToArray(out_.data(), static_cast<int>(out_.size()));

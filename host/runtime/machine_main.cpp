@@ -44,8 +44,8 @@ int main(int argc, char** argv) {
             const auto ms = wip::read_number<double>(argv[3]);
             if (!core || *core < 0 || *core >= CPU_SETSIZE || !ms || *ms < 0.001 || *ms > 1e6) {
                 std::fprintf(stderr,
-                             "wip_machine: standstills %s %s; valid: a core 0..%d, and 0.001 to "
-                             "1000000 ms\n",
+                             "wip_machine: the arguments of standstills are %s %s; valid: a core "
+                             "0..%d, and a duration of 0.001..1000000 ms\n",
                              argv[2], argv[3], CPU_SETSIZE - 1);
                 return 2;
             }

@@ -84,9 +84,11 @@ tcp_sender::tcp_sender(const tcp_flow& f)
 
 void tcp_sender::start() {
     socket_->SetConnectCallback(calls([this] { connected(); }),
-                                calls([this] { fail("no connection"); }));
+                                calls([this] { fail("the TCP connection could not be opened"); }));
     on_room(socket_, [this] { fill(); });
-    socket_->SetCloseCallbacks(nothing(), calls([this] { fail("the connection was given up"); }));
+    socket_->SetCloseCallbacks(nothing(), calls([this] {
+                                   fail("TCP gave up the connection after its last retransmission");
+                               }));
     socket_->Bind();
     socket_->Connect(end_of(flow_.to, flow_.flow));
     if (flow_.seconds > 0)
@@ -221,9 +223,11 @@ void session_sender::begin() {
                                     connected_ = now_s();
                                     fill();
                                 }),
-                                calls([this] { fail("no connection"); }));
+                                calls([this] { fail("the TCP connection could not be opened"); }));
     on_room(socket_, [this] { fill(); });
-    socket_->SetCloseCallbacks(nothing(), calls([this] { fail("the connection was given up"); }));
+    socket_->SetCloseCallbacks(nothing(), calls([this] {
+                                   fail("TCP gave up the connection after its last retransmission");
+                               }));
     // The peer's end came after all that was sent had been acknowledged.
     on_state(socket_, ns3::TcpSocket::TIME_WAIT, [this] { over(); });
     socket_->Bind();
@@ -278,7 +282,7 @@ void session_receiver::accept(const Ptr<Socket>& socket) {
     }));
     socket->SetCloseCallbacks(
         ns3::Callback<void, Ptr<Socket>>([](Ptr<Socket> from) { from->Close(); }),
-        calls([this] { fail("the connection was given up"); }));
+        calls([this] { fail("TCP gave up the connection after its last retransmission"); }));
     // The socket is closed once its own FIN is acknowledged.
     on_state(socket, ns3::TcpSocket::CLOSED, [this, a, number] {
         sessions_[number] = {

@@ -188,8 +188,10 @@ tun_device::tun_device(const tun_settings& s) : name_(s.name) {
     const auto p6 = parse_prefix(s.address6);
     if (!check_interface_name(s.name).empty() || !p || p6.has_value() == s.address6.empty())
         throw std::invalid_argument(
-            "tun_device: the interface name or an address is not valid; valid: as "
-            "check_interface_name() and parse_prefix() accept");
+            "the TUN interface is '" + s.name + "' with the addresses '" + s.address + "' and '" +
+            s.address6 +
+            "'; valid: a name of 1..15 characters, ADDRESS/PREFIX, and an IPv6 ADDRESS/PREFIX or "
+            "none");
     fd_ = open_device(s);
     try {
         ifreq r = request_for(s.name);

@@ -199,7 +199,7 @@ json set_everywhere(const network& net, const std::string& name, const std::stri
         const std::string read(got.data(), static_cast<std::size_t>(size));
         if (side > 0 && read != before) {
             errno = ECANCELED;
-            fail(name + " is not the same at all sides");
+            fail(name + " has different values in the network namespaces of the hosts");
         }
         before = read;
     }

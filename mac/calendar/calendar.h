@@ -78,7 +78,8 @@ public:
             now_ = std::max(now_, limit_ns);
             return false;
         }
-        if (t < now_) throw std::logic_error("calendar: a participant wants to run in the past");
+        if (t < now_)
+            throw std::logic_error("calendar: an event was scheduled before the current time");
         now_ = t;
         const std::int64_t reached = next->advance(t);
         if (reached < t)

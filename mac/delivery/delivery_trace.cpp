@@ -108,7 +108,8 @@ delivery_trace read_delivery_trace(std::string_view text) {
         throw std::invalid_argument(
             "all its lines have the same time; valid: lines of at least two times");
     if (!has_trains && (found.opportunities_ms.empty() || found.opportunities_ms.back() == 0))
-        throw std::invalid_argument("lasts no time; valid: one opportunity at least after 0 ms");
+        throw std::invalid_argument(
+            "has a duration of 0 ms; valid: at least one opportunity after 0 ms");
     return found;
 }
 

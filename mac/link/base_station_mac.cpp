@@ -453,8 +453,8 @@ void base_station_mac::state::advance(slot air) {
         next_settled = air.value - delay;
     }
     if (air.value < next_air)
-        throw std::logic_error("plan(" + std::to_string(air.value) + ") after plan(" +
-                               std::to_string(next_air - 1) + ")");
+        throw std::logic_error("base station MAC: plan(" + std::to_string(air.value) +
+                               ") after plan(" + std::to_string(next_air - 1) + ")");
     // Slots left out carried nothing. After a gap longer than the history nothing is outstanding.
     const std::int64_t last = next_settled + static_cast<std::int64_t>(history_slots);
     for (; next_settled <= air.value - delay && next_settled < last; ++next_settled)

@@ -20,11 +20,12 @@ void require(bool ok, std::string_view key, std::int64_t value, std::string_view
 }  // namespace
 
 void am_config::check() const {
-    require(pdu_bytes >= 8 && pdu_bytes <= 5000, "size of a PDU in bytes", pdu_bytes, "8..5000");
+    require(pdu_bytes >= 8 && pdu_bytes <= 5000, "the size of an RLC PDU in bytes", pdu_bytes,
+            "8..5000");
     require(window >= 1 && window < sn_space, "umts.window", window, "1..4095");
     require(queue_sdus >= 1 && queue_sdus <= 100000, "link.queue_packets", queue_sdus, "1..100000");
-    require(largest_sdu >= 1 && largest_sdu <= longest_sdu, "largest SDU in bytes", largest_sdu,
-            "1..65535");
+    require(largest_sdu >= 1 && largest_sdu <= longest_sdu, "the size of the largest SDU in bytes",
+            largest_sdu, "1..65535");
     check_range(poll_pdus, setting::umts_poll_pdus);
     check_range(poll_sdus, setting::umts_poll_sdus);
     check_range(poll_window_percent, setting::umts_poll_window_percent);

@@ -11,7 +11,7 @@ namespace wip::umts {
 
 void bearer_config::check() const {
     const auto& p = profile;
-    check_range("TTI in ms", p.tti_ms, 1, 80);
+    check_range("the transmission time interval (TTI) of the bearer in ms", p.tti_ms, 1, 80);
     for (const auto& [key, kbps] :
          {std::pair("umts.down_kbps", p.kbps_down), {"umts.up_kbps", p.kbps_up}})
         check_range(key, kbps, 1, 20000);
@@ -50,7 +50,7 @@ void bearer_config::check() const {
     require(again_ns >= 0 && again_ns <= 60'000'000'000, "umts.again_ms",
             static_cast<double>(again_ns) * 1e-6, "0..60000");
     errors_down.check();
-    errors_up.check();
+    errors_up.check("up_");
     control.check();
     rlc.check();
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "types/require.h"
 
@@ -16,22 +17,24 @@ double first_error_of(const block_error_config& c) {
 
 }  // namespace
 
-void block_error_config::check() const {
-    check_range("rate of lost blocks", rate, setting::umts_errors);
-    require(model == error_model::uniform || model == error_model::chain3 || rate <= 0.5,
-            "rate of lost blocks", rate,
-            "0..0.5 with an error model in which losses come together");
+void block_error_config::check(std::string_view direction) const {
+    const std::string begin = std::string("umts.").append(direction), errors = begin + "errors";
+    check_range(errors, rate, setting::umts_errors);
+    require(model == error_model::uniform || model == error_model::chain3 || rate <= 0.5, errors,
+            rate, "0..0.5 with an error model whose losses come in clusters");
     require(std::ranges::all_of(runs, [](int n) { return n >= 0; }) &&
                 (runs.empty() || std::ranges::any_of(runs, [](int n) { return n > 0; })),
-            "the number of runs of blocks", static_cast<double>(runs.size()),
+            "the number of runs of blocks in " + begin + "error_trace",
+            static_cast<double>(runs.size()),
             "0 (no pattern), or runs of 0 and more blocks each, one of which is not empty");
-    check_range("mean length of a burst in blocks", burst, setting::umts_error_burst);
-    check_range("probability of a second loss (p12)", p12, setting::umts_error_p12);
-    check_range("probability of a further loss (p22)", p22, setting::umts_error_p22);
+    check_range(begin + "error_burst", burst, setting::umts_error_burst);
+    check_range(begin + "error_p12", p12, setting::umts_error_p12);
+    check_range(begin + "error_p22", p22, setting::umts_error_p22);
     if (model == error_model::chain3)
-        require(first_error_of(*this) <= 1, "rate of lost blocks", rate,
-                "at most " + text_of((1 - p22 + p12) / (2 - 2 * p22 + p12)) +
-                    " with p12 = " + text_of(p12) + " and p22 = " + text_of(p22));
+        require(first_error_of(*this) <= 1, errors, rate,
+                "at most " + text_of((1 - p22 + p12) / (2 - 2 * p22 + p12)) + " with " + begin +
+                    "error_p12 = " + text_of(p12) + " and " + begin +
+                    "error_p22 = " + text_of(p22));
 }
 
 block_chain chain_of(const block_error_config& c) {

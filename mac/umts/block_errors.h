@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "types/setting_limits.h"
@@ -31,7 +32,9 @@ struct block_error_config {
     // then from its beginning again.
     std::vector<int> runs = {};
     bool operator==(const block_error_config&) const = default;
-    void check() const;  // throws std::invalid_argument naming key, value and what would be valid
+    // Throws std::invalid_argument naming key, value and what would be valid. `direction`: "" for
+    // the downlink, "up_" for the uplink, as in the keys of the settings.
+    void check(std::string_view direction = "") const;
 };
 
 // Row i: the probability of loss in state i, and of each next state.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip bench slot-path: what a slot costs in a running cell, of one build or of two that take
-turns.
+"""./openwip bench slot-path: measures the CPU time that a slot costs in a running cell, for one build
+of OpenWIP or for two, which take turns.
 
 Each run is a demo of its own in the build's tree; while its TCP stream runs, the five processes of
 the slot path are read from /proc and, where the kernel traces, their wake-ups are counted. Two
@@ -83,7 +83,7 @@ def parse(arguments: list[str]) -> Any:
         action="store_true",
         help="also stop the medium for a while, and measure how fast it catches up with real time",
     )
-    p.json("all results", was_a_word=True)
+    p.json("the results of all runs", was_a_word=True)
     p.add_argument("demo", nargs="*", help="options for ./openwip demo, which stand after --")
     given = p.parse_args(arguments)
     if (

@@ -492,8 +492,8 @@ def measured(arguments):
     p = Parser(
         "curves",
         description=(
-            "measures the receiver's curves in simulation, writes CSV and PNG, and says which"
-            " targets are reached"
+            "Measures curves of the receiver in simulation (errors against SNR), writes them as CSV"
+            " and PNG, and says which targets they reach."
         ),
     )
     p.add_argument(
@@ -515,15 +515,19 @@ def measured(arguments):
         "--trials",
         type=float,
         default=1,
-        metavar="X",
-        help="factor on the usual number of trials (default 1)",
+        metavar="FACTOR",
+        help="factor by which the usual number of trials is multiplied (default 1)",
     )
-    p.add_argument("--seed", type=int, default=1)
+    p.add_argument(
+        "--seed", type=int, default=1, help="seed of the random numbers of all trials (default 1)"
+    )
     p.add_argument(
         "--jobs", type=int, default=1, help="number of curves measured at the same time (default 1)"
     )
-    p.json("the results")
-    p.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
+    p.json("the points of all curves")
+    p.add_argument(
+        "--check", action="store_true", help="end with exit code 1 if a curve misses its target"
+    )
     p.add_argument("--program", help=argparse.SUPPRESS)
     given = p.parse_args(arguments)
     if not 0 < given.trials <= 1000 or not 1 <= given.jobs <= 64 or given.seed < 0:

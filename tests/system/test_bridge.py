@@ -93,7 +93,7 @@ def ip(*arguments):
 class Refusals(unittest.TestCase):
     def test_what_is_wrong_is_named(self):
         for arguments, words in (
-            (["a", "a"], "namespace a is named twice"),
+            (["a", "a"], "server and terminal are both a"),
             (["a"], "terminal"),
             (
                 ["a", "b", "--addresses", "10.0.0.1", "10.0.0.2/30"],
@@ -106,7 +106,7 @@ class Refusals(unittest.TestCase):
         ):
             with self.subTest(arguments), self.assertRaisesRegex(BadInput, words):
                 bridge.parse(arguments)
-        with self.assertRaisesRegex(BadInput, "namespace '../x' is not there"):
+        with self.assertRaisesRegex(BadInput, "network namespace '../x' does not exist"):
             bridge.check_namespace("../x")
 
     def test_what_is_not_roots_is_not_entered(self):
@@ -118,7 +118,7 @@ class Refusals(unittest.TestCase):
 
         before, bridge.NETNS = bridge.NETNS, Theirs("/run/netns")
         self.addCleanup(setattr, bridge, "NETNS", before)
-        with self.assertRaisesRegex(BadInput, "is not root's"):
+        with self.assertRaisesRegex(BadInput, "does not belong to root"):
             bridge.check_namespace("theirs")
 
 

@@ -297,7 +297,7 @@ class InARun(unittest.TestCase):
             (
                 2,
                 (
-                    "openwip: 40 dB is the level of channel 1; valid: 0 to 31.75 (63.5 where"
+                    "openwip: the level of channel 1 of the attenuator is 40 dB; valid: 0 to 31.75 (63.5 where"
                     " two chips"
                     " are in series: ./openwip attenuator set --series)\n"
                 ),

@@ -161,7 +161,7 @@ class Campaign(unittest.TestCase):
     def test_a_campaign_whose_supervisors_cannot_start_ends_with_their_words(self):
         places = Places(TOP, BUILD, "/bin/false")
         many = pool.Pool(places, self.folder, 1, self.command)
-        with self.assertRaisesRegex(CellDied, "^no run was begun: .*supervisors.log"):
+        with self.assertRaisesRegex(CellDied, "^no run could be started: .*supervisors.log"):
             many.run({"7": {"name": "7", "seconds": 0}}, lambda key: None)
         self.assertEqual(list((self.folder / "runs").iterdir()), [])
 
@@ -343,7 +343,7 @@ class Snakemake(unittest.TestCase):
         (self.folder / "profile").mkdir()
         (self.folder / "profile" / "config.yaml").write_text("executor: moon\n")
         many = elsewhere.Elsewhere(PLACES, self.folder, 1, self.folder / "profile", ["true"])
-        with self.assertRaisesRegex(CellDied, "^no run was begun: .*moon.*snakemake.log"):
+        with self.assertRaisesRegex(CellDied, "^no run could be started: .*moon.*snakemake.log"):
             many.run({"7": {"name": "7", "seconds": 0}}, lambda key: None)
         self.assertEqual(list((self.folder / "runs").iterdir()), [])
 

@@ -325,7 +325,7 @@ class Recordings(unittest.TestCase):
     def test_gaps_are_refused_or_held_as_asked(self):
         measured = [s for s in range(10, 23) if s not in (15, 16)]
         with self.assertRaisesRegex(
-            BadInput, "2 of 10 slots were not measured, the first is slot 15"
+            BadInput, "2 of 10 slots were not measured, the first of them slot 15"
         ):
             self.recording(measured).rows("refuse")
         rows, gaps = self.recording(measured).rows("hold")

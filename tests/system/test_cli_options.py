@@ -54,7 +54,7 @@ class Options(unittest.TestCase):
                 ("-1 2", "line 1"),
                 ("1 nan", "line 1"),
                 ("5 2\n6 1\n", "line 2 begins at 6 s, before the one above it is over .7 s"),
-                ("# none\n", "nothing in it"),
+                ("# none\n", "the file is empty"),
                 (
                     "".join(f"{n} 0.5\n" for n in range(1001)),
                     "has 1001 lines or more; valid: up to 1000",
@@ -129,8 +129,8 @@ class Options(unittest.TestCase):
             )
             for text, output in (
                 ("01\n012\n", "line 2 is '012'"),
-                ("# none\n", "nothing in it"),
-                ("01" * 10001, "it has 20002 runs of up to 1 blocks"),
+                ("# none\n", "the file is empty"),
+                ("01" * 10001, "it has 20002 runs of equal blocks"),
             ):
                 with (
                     self.subTest(flag=flag, text=text[:20]),
@@ -155,7 +155,8 @@ class Options(unittest.TestCase):
             ),
             (
                 ["--block-errors", "0.1", "--link", "umts", "--error-model", "cells"],
-                "--block-errors is 0.1 with --error-model cells, which says what blocks are lost; valid: .*",
+                "--block-errors is 0.1 with --error-model cells, which decides which blocks are lost;"
+                " valid: .*",
             ),
             (
                 ["--link", "umts", "--retry-limit", "3"],
@@ -229,7 +230,8 @@ class Options(unittest.TestCase):
             ("--keep", None),
         ):
             with self.assertRaisesRegex(
-                BadInput, f"^{flag} is given with --generator, which has no cell; valid: --json$"
+                BadInput,
+                f"^{flag} is given with --generator, which starts no cell of processes; valid: --json$",
             ):
                 options.parse_emulate(["--generator", flag, *([value] if value else [])])
 
@@ -492,12 +494,14 @@ class Options(unittest.TestCase):
 
         emulate = output("emulate")
         self.assertIn(
-            "--down-kbps X downlink rate of the UMTS bearer; 0: the rate of the bearer profile;"
+            "--down-kbps KBIT/S downlink rate of the UMTS bearer; 0: the rate of the bearer"
+            " profile;"
             " 0|1..20000 kbit/s (default 0)",
             emulate,
         )
         self.assertIn(
-            "--retry-limit X maximum number of attempts to send a WLAN frame; 0: 7, or 4 after an"
+            "--retry-limit ATTEMPTS maximum number of attempts to send a WLAN frame; 0: 7, or 4"
+            " after an"
             " RTS; 0..255 attempts (default 0)",
             emulate,
         )
@@ -515,8 +519,9 @@ class Options(unittest.TestCase):
             output("station", "terminal"),
         )
         self.assertIn(
-            "--wired-delay-ms X delay of the wired network in each direction; 0..60000"
-            " ms (default 10)",
+            "--wired-delay-ms MS one-way delay of the wired network between server and base"
+            " station,"
+            " in each direction; 0..60000 ms (default 10)",
             output("bridge"),
         )
         self.assertIn(

@@ -284,8 +284,8 @@ class Supervisor(unittest.TestCase):
         done = self.without("kill", script=STUBBORN)
         self.assertRegex(
             done.stdout,
-            r"cannot be ended by this root and run on: stubborn \(\d+\); root with all rights ends"
-            r" them: ./openwip down --name",
+            r"this root account lacks the capabilities to end these processes, which go on running: stubborn"
+            r" \(\d+\); as root with all capabilities, run ./openwip down --name",
             done,
         )
         ((pid, started),) = self.cell.recorded_processes()

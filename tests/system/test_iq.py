@@ -180,7 +180,7 @@ class Iq(unittest.TestCase):
         self.assert_valid(self.folder / "cut")
         done = openwip("iq", "record", "--name", CELL, "--slots", "1..5", later)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("already; valid: later ones", done.stderr)
+        self.assertIn("already; valid: slots after that", done.stderr)
 
 
 if __name__ == "__main__":

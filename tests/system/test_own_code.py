@@ -160,7 +160,7 @@ class OwnCode(unittest.TestCase):
         for options, words in (
             (
                 ("--scheduler", self.value("python", "wrong.py:Wrong")),
-                f"slot 499: {at}:9: in share_bins: ValueError: bin 25; valid: 0..24",
+                f"slot 499: {at}:9: in share_bins: ValueError: bin is 25; valid: 0..24",
             ),
             (
                 ("--scheduler", self.value("python", "wrong.py:Right")),
@@ -225,7 +225,8 @@ class OwnCode(unittest.TestCase):
         self.assertEqual(line, failed(self.value("library", "line.so")))
         self.assertLess(line, failed("last"))
         self.assertIn(
-            "--predictor is 'last' without a receiver; valid: with --prediction-nmse predictor",
+            "--predictor is 'last', but the predicted SNR is made with the error that"
+            " --prediction-nmse says; valid: with --prediction-nmse predictor",
             self.refused("--predictor", "last"),
         )
 
@@ -329,7 +330,7 @@ class OwnCode(unittest.TestCase):
     def test_a_cell_in_real_time_ends_with_the_place_of_an_exception(self):
         done = self.cell("emulate", "--scheduler", self.value("python", "wrong.py:Wrong"))
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("wrong.py:9: in share_bins: ValueError: bin 25; valid: 0..24", done.stderr)
+        self.assertIn("wrong.py:9: in share_bins: ValueError: bin is 25; valid: 0..24", done.stderr)
 
     @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
     @unittest.skipUnless(built() and (BUILD / "uhd_modules").exists(), "no radios in this build")
@@ -360,7 +361,7 @@ class OwnCode(unittest.TestCase):
         line = self.value("python", "line.py:Line")
         done = self.cell("demo", "--predictor", line, "--record-iq", self.folder / "iq")
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("with a predictor of your own; valid: with a built-in one", done.stderr)
+        self.assertIn("with a predictor of your own; valid: with a built-in predictor", done.stderr)
 
     @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
     @unittest.skipUnless(built() and (BUILD / "uhd_modules").exists(), "no radios in this build")

@@ -94,7 +94,7 @@ class Refusals(unittest.TestCase):
 
             flow = '{"flow": 0, "end": "sender", "bytes": 1}\n'
             for cut in ("", flow, flow + '{"flow": 0, "end": "rec'):
-                with self.subTest(cut), self.assertRaisesRegex(CellDied, "is not whole"):
+                with self.subTest(cut), self.assertRaisesRegex(CellDied, "are not complete"):
                     result(cut)
             self.assertEqual(
                 result(flow + '{"whole": true}\n'),

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <stdexcept>
 #include <vector>
+
+#include "types/require.h"
 
 namespace wip::phy {
 
@@ -45,9 +46,8 @@ snr_place clarke_filters::place_of(float snr) noexcept {
 
 clarke_filters::clarke_filters(double ahead, int order, double aperture)
     : ahead_(ahead), padded_((order + 15) / 16 * 16) {
-    if (!(ahead >= -1 && ahead <= 64) || order < 1 || order > 64)
-        throw std::invalid_argument(
-            "clarke_filters: ahead or order is not valid; valid: ahead -1..64, order 1..64");
+    check_range("clarke_filters: ahead", ahead, -1, 64);
+    check_range("clarke_filters: order", order, 1, 64);
     weights_.assign(static_cast<std::size_t>(nof_dopplers * nof_snrs * padded_), 0.F);
     const auto n = static_cast<std::size_t>(order);
     std::vector<double> among(n), towards(n), t(n), x(n), part(n);

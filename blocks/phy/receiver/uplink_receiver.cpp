@@ -11,6 +11,7 @@
 #include "phy/grid/signal_level.h"
 #include "phy/receiver/slot_estimator.h"
 #include "phy/sync/slot_synchroniser.h"
+#include "types/not_valid.h"
 
 namespace wip::phy {
 
@@ -18,7 +19,8 @@ namespace {
 
 sender checked(const uplink_receiver_config& c) {
     if (c.cell < 0 || c.cell >= nof_cells)
-        throw std::invalid_argument("cell: " + std::to_string(c.cell) + " is not in 0..63");
+        throw std::invalid_argument(
+            not_valid("cell", std::to_string(c.cell), "0.." + std::to_string(nof_cells - 1)));
     return sender::on_uplink(c.cell, c.terminal);
 }
 

@@ -63,4 +63,7 @@ def _find_schema() -> None:
         importlib.invalidate_caches()
     if importlib.util.find_spec("openwip_schema") is None:
         sys.path.remove(build)
-        raise BadInput(f"there are no messages in {build}; valid: after ./openwip build record")
+        raise BadInput(
+            f"the message definitions of the telemetry are not built in {build}; valid: a tree in"
+            " which ./openwip build record has been run"
+        )

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openwip_cli.errors import INVALID, VALID, BadInput, Stop
+from openwip_cli.errors import INVALID, VALID, BadInput, Stop, not_valid
 from openwip_cli.machine import places
 
 REPORTING = ("demo", "emulate")  # the commands whose --json is the report of a run
@@ -58,9 +58,12 @@ def run(command: str = "emulate", **options: Any) -> dict[str, Any]:
 
     Raises RunFailed: the command ended without a report. OpenWipError: the command is unknown."""
     if command not in REPORTING:
-        raise BadInput(f"command is {command!r}; valid: {', '.join(REPORTING)}")
+        raise not_valid("command", repr(command), ", ".join(REPORTING))
     if "json" in options:
-        raise BadInput("json is given, and the report is what run() returns; valid: without json")
+        raise BadInput(
+            "json is given, but run() returns the report as a dictionary anyway; valid: no"
+            " argument json"
+        )
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, "report.json")
         done = subprocess.run(

@@ -50,65 +50,54 @@ BESIDE = {
     "bench": ("slot-path",),
 }
 NEEDED = {"station": ("base", "terminal")}
-# commands after whose "--" the command line of another program follows
-WITH_A_COMMAND = ("exec", "bench slot-path")
-# ctest's own options (3.22 to 3.31), by how many values they take.
-OF_CTEST = {
-    0: (
-        "-V",
-        "--verbose",
-        "-VV",
-        "--extra-verbose",
-        "--debug",
-        "--progress",
-        "--output-on-failure",
-        "--stop-on-failure",
-        "-F",
-        "-Q",
-        "--quiet",
-        "-U",
-        "--union",
-        "--rerun-failed",
-        "--schedule-random",
-        "--no-label-summary",
-        "--no-subproject-summary",
-        "--print-labels",
-        "--force-new-ctest-process",
+WITH_A_COMMAND = ("exec", "bench slot-path")  # behind "--" is what another program takes
+# ctest's own options (3.22 to 3.31): names, the value that they take ("": none), and what they do.
+# A value in brackets may be missing.
+OF_CTEST = (
+    ("-V --verbose", "", "print the output of all tests, too"),
+    ("-VV --extra-verbose", "", "print the output and the command lines of all tests"),
+    ("--debug", "", "print what ctest itself does"),
+    ("--progress", "", "show the progress of the tests in one line"),
+    ("--output-on-failure", "", "print the output of the tests that fail"),
+    ("--stop-on-failure", "", "end after the first test that fails"),
+    ("-F", "", "go on with an earlier run of the tests that was interrupted"),
+    ("-Q --quiet", "", "print nothing"),
+    ("-U --union", "", "with -I and -R: run the tests that either of them chooses"),
+    ("--rerun-failed", "", "run only the tests that failed last time"),
+    ("--schedule-random", "", "run the tests in random order"),
+    ("--no-label-summary", "", "print no times for each label of tests at the end"),
+    ("--no-subproject-summary", "", "print no times for each part of the project at the end"),
+    ("--print-labels", "", "print the labels of the tests and run none"),
+    ("--force-new-ctest-process", "", "run tests that are ctest in processes of their own"),
+    ("-R --tests-regex", "REGEX", "run only tests whose name matches this regular expression"),
+    ("-E --exclude-regex", "REGEX", "run no test whose name matches this regular expression"),
+    ("-L --label-regex", "REGEX", "run only tests with a label that matches this expression"),
+    ("-LE --label-exclude", "REGEX", "run no test with a label that matches this expression"),
+    ("-FA --fixture-exclude-any", "REGEX", "run no set-up or clean-up of matching fixtures"),
+    ("-FS --fixture-exclude-setup", "REGEX", "run no set-up of matching fixtures"),
+    ("-FC --fixture-exclude-cleanup", "REGEX", "run no clean-up of matching fixtures"),
+    (
+        "-I --tests-information",
+        "START,END,STRIDE,NUMBER,...",
+        "run only the tests with these numbers",
     ),
-    1: (
-        "-R",
-        "--tests-regex",
-        "-E",
-        "--exclude-regex",
-        "-L",
-        "--label-regex",
-        "-LE",
-        "--label-exclude",
-        "-FA",
-        "--fixture-exclude-any",
-        "-FS",
-        "--fixture-exclude-setup",
-        "-FC",
-        "--fixture-exclude-cleanup",
-        "-I",
-        "--tests-information",
-        "-O",
-        "--output-log",
-        "--output-junit",
-        "--repeat",
-        "--repeat-until-fail",
-        "--timeout",
-        "--stop-time",
-        "--test-load",
-        "--max-width",
-        "--test-output-size-passed",
-        "--test-output-size-failed",
-        "--test-output-truncation",
-        "--tests-from-file",
-        "--exclude-from-file",
-        "--no-tests",
-    ),
-}
+    ("-O --output-log", "FILE", "also write the output of ctest into this file"),
+    ("--output-junit", "FILE", "write the results into this file, in JUnit format (XML)"),
+    ("--repeat", "MODE:TIMES", "repeat a test: until-fail, until-pass or after-timeout"),
+    ("--repeat-until-fail", "TIMES", "run each test up to this number of times, until it fails"),
+    ("--timeout", "SECONDS", "time after which a test that has no limit of its own is ended"),
+    ("--stop-time", "TIME", "time of day at which all tests have to end"),
+    ("--test-load", "LEVEL", "start no test while the load of this computer is above this level"),
+    ("--max-width", "COLUMNS", "largest width of the names of tests in the output"),
+    ("--test-output-size-passed", "BYTES", "most output that is kept of a test that passes"),
+    ("--test-output-size-failed", "BYTES", "most output that is kept of a test that fails"),
+    ("--test-output-truncation", "MODE", "part of a too long output to cut: tail, middle or head"),
+    ("--tests-from-file", "FILE", "run only the tests whose names are in this file"),
+    ("--exclude-from-file", "FILE", "run no test whose name is in this file"),
+    ("--no-tests", "error|ignore", "what happens when no test is chosen"),
+    ("-j --parallel", "[NUMBER]", "number of tests that run at the same time"),
+    ("-N --show-only", "[FORMAT]", "list the tests and run none: human or json-v1"),
+)
 
 
 class Found(BaseException):
@@ -286,7 +275,8 @@ def of_command(path: str, function: Callable[..., Any], places: Places) -> list[
 def of_stations(places: Places) -> list[str]:
     parsers = {role: parser_of(find("station"), [role], places) for role in NEEDED["station"]}
     usage = (
-        f"usage: ./openwip station {'|'.join(parsers)} [OPTIONS]\n\nOne side of a cell; ./openwip"
+        f"usage: ./openwip station {'|'.join(parsers)} [OPTIONS]\n\nRuns one side of a cell, the"
+        " base station or the terminal, with a radio of this computer; ./openwip"
         " station base --help says more.\n"
     )
     return [head("station", "needed", parsers), *of_help(usage)] + [
@@ -330,25 +320,33 @@ def of_shell() -> list[str]:
     """The commands that ./openwip does itself."""
     setup = Parser(
         "setup",
-        "Installs the packages that are missing for these commands, or for all; which ones and why"
-        " is printed first.",
+        "Installs the Debian packages that these commands of ./openwip need, or all of them need;"
+        " first it prints which ones and why.",
     )
     setup.add_argument(
         "command",
         nargs="*",
         metavar="COMMAND",
-        help="a command of ./openwip (default: all, tests included)",
+        help=(
+            "command of ./openwip whose needs are to be met (default: all commands, and the tests)"
+        ),
     )
     setup.add_argument(
         "--virtual-time",
         action="store_true",
-        help="build the Linux kernel of --time virtual, and install nothing else"
-        " (docs/explanation/virtual-time.md)",
+        help=(
+            "build the Linux kernel that emulate and experiment run with --time virtual, and"
+            " install nothing else"
+            " (docs/explanation/virtual-time.md)"
+        ),
     )
     setup.add_argument(
         "--ns3",
         action="store_true",
-        help="install ns-3 for --time ns3, and nothing else (docs/explanation/ns3.md)",
+        help=(
+            "install the simulator ns-3, which emulate and experiment use with --time ns3, and"
+            " nothing else (docs/explanation/ns3.md)"
+        ),
     )
     setup.add_argument(
         "--notebooks",
@@ -358,46 +356,60 @@ def of_shell() -> list[str]:
     setup.add_argument(
         "--campaigns",
         action="store_true",
-        help="install Snakemake for campaigns, with SLURM and Kubernetes, and nothing else"
-        " (docs/how-to/campaigns.md)",
+        help=(
+            "install Snakemake, which starts the runs of an experiment on other machines by SLURM"
+            " or Kubernetes, and nothing else"
+            " (docs/how-to/campaigns.md)"
+        ),
     )
     build = Parser(
         "build",
-        "Installs the packages that are missing and builds what has changed, for these commands or"
-        " for all.",
+        "Installs the Debian packages that are missing and compiles what has changed, for these"
+        " commands of ./openwip or for all.",
     )
     build.add_argument(
         "command",
         nargs="*",
         metavar="COMMAND",
-        help="a command of ./openwip (default: all, tests included)",
+        help=(
+            "command of ./openwip whose needs are to be met (default: all commands, and the tests)"
+        ),
     )
-    grc = Parser("grc", "GNU Radio Companion with the blocks of this tree.")
+    grc = Parser("grc", "Opens GNU Radio Companion with the blocks of OpenWIP.")
     grc.add_argument(
         "flowgraph",
         nargs="*",
         metavar="FLOWGRAPH",
-        help="a .grc file, or the name of an example of flowgraphs/grc",
+        help=(
+            "flowgraph to open: a .grc file, or the name of an example in the folder flowgraphs/grc"
+        ),
     )
     table = Parser(
-        "switch-table", "The switch table of the adaptive modulation, computed and printed."
+        "switch-table",
+        "Computes and prints the switch table: the SNR thresholds between the modulations of"
+        " adaptive modulation.",
     )
     table.add_argument(
         "--header",
         metavar="FILE",
-        help="write the table as a C++ header into this file instead of printing it",
+        help=(
+            "write the table of SNR thresholds into this file, as a C++ header, instead of"
+            " printing it"
+        ),
     )
     test = Parser(
         "test",
-        "Installs and builds what the tests need and runs them all; the options are ctest's.",
+        "Installs and builds what the tests of OpenWIP need and runs them by ctest of CMake, whose"
+        " options these are.",
     )
-    for values, names in OF_CTEST.items():
-        of_values: dict[str, Any] = {"action": "store_true"} if values == 0 else {"metavar": "X"}
-        for option in names:
-            test.add_argument(option, dest=option, **of_values)
-    for option, dest in (("-j", "--parallel"), ("-N", "--show-only")):
-        test.add_argument(option, dest, nargs="?", metavar="X")
-    version = Parser("version", "The version and the commit of this tree; also --version.")
+    for option, value, text in OF_CTEST:
+        takes_value: dict[str, Any] = {"metavar": value} if value else {"action": "store_true"}
+        if value.startswith("["):
+            takes_value = {"metavar": value.strip("[]"), "nargs": "?"}
+        test.add_argument(*option.split(), help=text, **takes_value)
+    version = Parser(
+        "version", "Prints the version and the git commit of OpenWIP, as ./openwip --version does."
+    )
     return [
         line
         for p in (setup, build, grc, table, test, version)

@@ -45,9 +45,10 @@ def without_middle(text: str, longest: int) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as part of a message: a text as it is, anything else as repr() writes it. The middle
-    of a long one is left out."""
-    return without_middle(value if isinstance(value, str) else repr(value), LONGEST_SHOWN)
+    """Something that somebody wrote, as part of a message: a text or a path as it is, anything else
+    as Python writes it."""
+    text = str(value) if isinstance(value, (str, os.PathLike)) else repr(value)
+    return without_middle(text, LONGEST_SHOWN)
 
 
 class Stop(Exception):
@@ -65,11 +66,11 @@ class BadInput(Stop):
         super().__init__(without_middle(why, LONGEST_LINE))
 
 
-def not_valid(key: str, value: Any, valid: str) -> BadInput:
+def not_valid(key: object, value: Any, valid: Any, more: str = "") -> BadInput:
     """The error of a value: which one, what it is and what would be valid, as the programs in C++
     write it (blocks/types/not_valid.h). A text is shown as it is, anything else as Python writes
-    it."""
-    return BadInput(f"{key} is {shown(value)}; valid: {valid}")
+    it. `more`: why the value is not valid here, directly after it (", which ...", " with ...")."""
+    return BadInput(f"{key} is {shown(value)}{more}; valid: {valid}")
 
 
 def signal_name(number: int) -> str:

@@ -14,7 +14,7 @@ try:
 except ImportError:  # a reader of run records needs no YAML (docs/how-to/run-record.md)
     yaml = None
 
-from .errors import BadInput
+from .errors import not_valid
 from .errors import shown as shortened
 
 LONGEST, LONGEST_TABLE = 1 << 20, 1 << 26  # characters
@@ -29,7 +29,7 @@ def to_yaml(tree: Any) -> str:
     for key, text in texts(tree):
         # Such characters come from a file name that is not UTF-8.
         if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-            raise BadInput(f"{key} is {text!r}; valid: text in UTF-8")
+            raise not_valid(key, repr(text), "text in UTF-8")
     return str(yaml.dump(tree, Dumper=core_schema.Dumper, sort_keys=False))
 
 
@@ -155,7 +155,7 @@ def of_json(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError("more lists in lists than can be read") from None
+        raise ValueError("lists or objects in it are nested too deeply to be read") from None
 
 
 def texts(tree: Any, key: str = "") -> list[tuple[str, str]]:

@@ -138,10 +138,14 @@ class Arrays(unittest.TestCase):
             (r"has 2 arrays that may be SNRs .*--variable", {"a": table, "b": table}, None),
             (r"has a \(25 x 40, real\), so transpose it; valid", {"a": table.T}, None),
             (r"has a \(40 x 24, real\); valid", {"a": table[:, :24]}, None),
-            (r"has a \(40 x 25, complex\), which are no real", {"a": table * 1j}, "a"),
+            (r"has a \(40 x 25, complex\), which is not an array of real", {"a": table * 1j}, "a"),
             (r"has 0 arrays that may be SNRs", {"a": "text"}, None),
             (r"has 0 arrays that may be SNRs", {"a": {"snr_db": table}}, None),
-            (r"has t \(1 x 3, real\) for 40 rows", {"snr_db": table, "t": [1, 2, 3]}, None),
+            (
+                r"has t \(1 x 3, real\) of times, and 40 rows",
+                {"snr_db": table, "t": [1, 2, 3]},
+                None,
+            ),
             (
                 r"row 7 of snr_db has a value that is not valid",
                 {"snr_db": numpy.where(numpy.arange(ROWS)[:, None] == 6, numpy.nan, table)},

@@ -126,11 +126,11 @@ class Files(unittest.TestCase):
     def test_what_is_no_trace_is_refused_with_its_place(self):
         for name, content, why in (
             ("a.txt", "0 1\n0 2\n", "line 2 is '0 2'; valid: 0 for a block"),
-            ("b.txt", "# nothing\n", "there is nothing in it"),
+            ("b.txt", "# nothing\n", "the file is empty"),
             ("c.txt", b"\xff\xfe\x00", "it is not text"),
             ("a.csv", "one,two\n0,1\n1\n", "line 3 has 1 columns; valid: 2"),
             ("b.csv", "0,1\n1,x\n", "line 2 has 'x'; valid: 0 for a block"),
-            ("c.csv", "one,two\n", "there is nothing behind its header"),
+            ("c.csv", "one,two\n", "there is nothing after its header line"),
             ("a.npy", b"PK", "it is no array of numpy"),
             ("b.npy", b"", "it is no array of numpy"),
             ("c.npy", numpy.array([0, 2]), "it has other values than 0 and 1"),
@@ -169,10 +169,10 @@ class Files(unittest.TestCase):
 
     def test_a_trace_without_losses_or_without_arrivals_is_refused(self):
         for content, why in (
-            ("0000", "none of the 4 blocks are lost"),
-            ("111", "all of the 3 blocks are lost"),
-            ("110", "no block is lost behind one that arrives"),
-            ("001", "no block is lost behind one that arrives"),
+            ("0000", "none of the 4 blocks of the trace are lost"),
+            ("111", "all of the 3 blocks of the trace are lost"),
+            ("110", "the trace has no loss that follows an arrived block"),
+            ("001", "the trace has no loss that follows an arrived block"),
         ):
             path = self.file("a.txt", content)
             with self.subTest(content), self.assertRaises(BadInput) as refused:

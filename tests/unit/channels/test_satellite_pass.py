@@ -144,7 +144,10 @@ class Passes(unittest.TestCase):
             satellite_pass.main([], None)
         lines = ISS.splitlines()
         for pattern, text in (
-            ("has no two-line elements; valid: a line that begins with '1 '", "hello\n"),
+            (
+                "has no two-line elements .TLE. of a satellite; valid: a line that begins with '1 '",
+                "hello\n",
+            ),
             ("has no two-line elements", ""),
             ("has 68 characters; valid: 69", "\n".join([lines[1][:68], lines[2]])),
             ("ends with the check digit 7; valid: 8", ISS.replace("98067A ", "98068A ")),

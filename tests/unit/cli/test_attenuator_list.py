@@ -101,7 +101,11 @@ class List(unittest.TestCase):
         for says in ("ACME,thing,1,2", None):
             board = self.board(STLINK, says)
             self.assertEqual(
-                self.listed(), [f"{self.folder}/{STLINK}: no attenuator answers *IDN?"]
+                self.listed(),
+                [
+                    f"{self.folder}/{STLINK}: no OpenWIP attenuator answers the query *IDN? at"
+                    " this serial port; valid: a port of ./openwip attenuator list"
+                ],
             )
             self.assertIn(b"*IDN?\n", board.asked)
             (self.folder / STLINK).unlink()

@@ -82,7 +82,7 @@ class Refusals(RecordWorld):
         with h5py.File(self.path, "w", userblock_size=record_seal.SIZE) as f:
             f["x"] = 1
         record_seal.seal(self.path)
-        self.expect_refused("does not hold what a run record holds")
+        self.expect_refused("its contents are not those of a run record")
 
     def test_other_programs_read_it_as_hdf5(self):
         with h5py.File(self.path, "r") as f:
@@ -259,11 +259,11 @@ class Crafted(RecordWorld):
                 lambda f: self.replaced(f, slot, data=numpy.array([b"x"] * 60)),
             ),
             (
-                r"message.slot is no column of whole numbers",
+                r"column message.slot does not hold whole numbers",
                 lambda f: self.replaced(f, slot, data=numpy.zeros(60)),
             ),
             (
-                r"message.slot is no column of whole numbers",
+                r"column message.slot does not hold whole numbers",
                 lambda f: self.replaced(f, slot, data=numpy.zeros((60, 2), "i8")),
             ),
             (
@@ -282,7 +282,7 @@ class Crafted(RecordWorld):
             (r"the verdict of about/report is", about("report", {"verdict": "yes"})),
             (r"about/topics is 7", about("topics", 7)),
             (
-                r"does not hold what a run record holds",
+                r"its contents are not those of a run record",
                 lambda f: self.replaced(
                     f, "about/report", data="[" * 100_000, dtype=h5py.string_dtype()
                 ),

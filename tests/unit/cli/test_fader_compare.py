@@ -140,14 +140,14 @@ class Compare(unittest.TestCase):
         for reply, words in (
             (
                 control_pb2.Reply(ok=True, mac=control_pb2.MacStatus()),
-                "with nodes none; valid: a fader with one of the name terminal",
+                "with nodes none; valid: a fader with a node terminal",
             ),
-            (control_pb2.Reply(ok=True, air=air), "valid: a fader with one"),
+            (control_pb2.Reply(ok=True, air=air), "valid: a fader with a node"),
             (
                 control_pb2.Reply(
                     ok=True, air=control_pb2.AirStatus(nodes=[{"name": "x"}], clock="fader")
                 ),
-                "with nodes x; valid: a fader with one",
+                "with nodes x; valid: a fader with a node",
             ),
             (control_pb2.Reply(ok=True), "where no fader answers"),
             (control_pb2.Reply(error="no"), "where no fader answers"),
@@ -214,9 +214,12 @@ class Compare(unittest.TestCase):
 
     def test_what_is_no_report_and_a_fader_that_is_not_there_are_one_line(self):
         for more, words in (
-            ({"report": "{}"}, "has no bursts of a terminal; valid: --json=FILE of"),
-            ({"report": "[[]]"}, "has no bursts"),
-            ({"report": "no"}, "has no bursts"),
+            (
+                {"report": "{}"},
+                "holds no sounding bursts that a terminal has received; valid: --json=FILE of",
+            ),
+            ({"report": "[[]]"}, "holds no sounding bursts"),
+            ({"report": "no"}, "holds no sounding bursts"),
             ({"control": "air: {name: x}"}, "air.control is None, where no fader answers"),
             ({"control": "[]"}, "where no fader answers"),
             ({"control": "air: [1]"}, "air.control is None, where no fader answers"),

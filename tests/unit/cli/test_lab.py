@@ -303,8 +303,8 @@ class Files(LabWorld):
             (good.replace("lab: 1", "lab: 2"), "lab is 2; valid here: 1"),
             (good.replace(STUDENT, ""), "valid: a name"),
             (good.replace("medium", "wet string"), "air is wet string; valid: medium, cabled"),
-            ("lab: 1\nstudent: A\n", "there are no answers"),
-            ("lab: 1\nstudent: A\nanswers: {guess: 1}\n", "answers.guess is no question"),
+            ("lab: 1\nstudent: A\n", "the key answers is missing or empty"),
+            ("lab: 1\nstudent: A\nanswers: {guess: 1}\n", "answers.guess is not a question"),
         ):
             path.write_text(text)
             self.assertIn(words, self.refused(world))
@@ -337,7 +337,7 @@ class Files(LabWorld):
             empty = Recording(record)
             empty.finish(report=world.reports["c"])
             empty.close()
-            self.assertIn("valid: a record of a whole run", self.refused(world))
+            self.assertIn("valid: the record of a whole run", self.refused(world))
             record.unlink()
             early = Recording(record)
             early.finish()

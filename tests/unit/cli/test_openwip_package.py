@@ -105,12 +105,14 @@ class Frames(RecordWorld):
             found = record.predictions(user)
             self.assertEqual(set(found["true_snr_db"]), {7.0 + user})
             self.assertEqual(set(found["predicted_snr_db"]), {5.0 + user})
-        with self.assertRaisesRegex(openwip.OpenWipError, "no slot of both stations for user 2"):
+        with self.assertRaisesRegex(
+            openwip.OpenWipError, "no slot that both stations have reported for terminal 2"
+        ):
             record.predictions(2)
 
     def test_a_record_without_slots_has_no_predictions(self):
         self.give("slot", slot_sample={"locked": True})
-        with self.assertRaisesRegex(openwip.OpenWipError, "no table slot of terminal"):
+        with self.assertRaisesRegex(openwip.OpenWipError, "no slots of the station terminal"):
             self.opened().predictions()
 
     def test_a_table_or_list_that_is_not_there_names_those_that_are(self):

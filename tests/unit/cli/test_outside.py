@@ -54,7 +54,7 @@ class CommandLine(unittest.TestCase):
             )
         with self.assertRaisesRegex(BadInput, "twice"):
             parsed("--attach", "base=pid:1", "--attach", "base=pid:2")
-        with self.assertRaisesRegex(BadInput, "another one for each"):
+        with self.assertRaisesRegex(BadInput, "a different namespace or interface for each"):
             parsed("--attach", "base=if:e", "--attach", "terminal=if:e")
         with self.assertRaisesRegex(BadInput, "valid: terminal=netns"):
             parsed("--attach", "base=if:e", stations=("terminal",))
@@ -70,8 +70,8 @@ class CommandLine(unittest.TestCase):
             (["--between", "e1", "e2", "--terminals", "3"], "--terminals 3"),
             (["--gateway", "--split-tcp", "all"], "valid: without --split-tcp"),
             (["--ipv6", "on", "--split-tcp", "all"], "valid: without --split-tcp"),
-            (["--gateway", "--generator"], "which has no cell"),
-            (["--ipv6", "on", "--time", "virtual"], "which has no cell"),
+            (["--gateway", "--generator"], "which starts no cell"),
+            (["--ipv6", "on", "--time", "virtual"], "which starts no cell"),
         ):
             with self.subTest(arguments), self.assertRaises(BadInput) as caught:
                 options.parse_emulate(arguments)

@@ -110,7 +110,7 @@ class Analysis(Folder):
         rows = [dict(r, valid=r["subject"] > 1) for r in self.rows]
         found = self.analysis.of_rows(rows)
         self.assertEqual((found["grades"], found["left_out"]), (312, 8))
-        with self.assertRaisesRegex(BadInput, "no grade of a valid run"):
+        with self.assertRaisesRegex(BadInput, "no grade of a run whose verdict is VALID"):
             self.analysis.of_rows([dict(r, valid=False) for r in rows])
 
     def test_grades_that_are_all_the_same(self):

@@ -259,7 +259,7 @@ class Sessions(Folder):
         self.assertEqual([r.number for r in made.left(1)], [6, 7, 8])
         again = self.held(made, 1, Person())
         self.assertEqual([x["code"] for x in again], [x["code"] for x in whole])
-        with self.assertRaisesRegex(BadInput, "all runs of this session are done"):
+        with self.assertRaisesRegex(BadInput, "this subject has rated all runs"):
             self.held(made, 1, Person())
 
     def test_a_reference_is_not_rated(self):
@@ -442,7 +442,7 @@ class Refusals(Folder):
         self.assertIn("no such file", self.refused("export", f"{self.folder}3"))
         self.assertIn("no such file", self.refused("analyse", f"{self.folder}3.csv"))
         self.assertIn(
-            "--unblind is given with a table", self.refused("analyse", "x.csv", "--unblind")
+            "--unblind is given with a CSV table", self.refused("analyse", "x.csv", "--unblind")
         )
         log = made.log_of(1)
         good = {"subject": 1, "task": "page-a", "run": 1, "code": "a1", "rating": 3, "valid": True}

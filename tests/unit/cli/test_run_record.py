@@ -394,7 +394,7 @@ class Writing(RecordWorld):
         record_file.RecordFile(self.path).abandon()
         other = self.folder / "thesis.h5"
         other.write_text("years of work")
-        with self.assertRaisesRegex(BadInput, "exists and is no run record"):
+        with self.assertRaisesRegex(BadInput, "the file exists and is not a run record"):
             record_file.RecordFile(other)
         with self.assertRaisesRegex(BadInput, "cannot be written"):
             record_file.RecordFile(self.folder / "absent" / "x.h5")

@@ -42,7 +42,8 @@ class GuestMemory(unittest.TestCase):
         ):
             with self.assertRaisesRegex(
                 BadInput,
-                f"^--split-tcp-buffer-kb is {buffer_kb} .*half of the kernel's {memory_mb} MiB;"
+                f"^--split-tcp-buffer-kb is {buffer_kb} .*half of the {memory_mb} MiB of the"
+                " virtual machine's kernel;"
                 " valid with that: "
                 rf"4\.\.{valid}$",
             ):

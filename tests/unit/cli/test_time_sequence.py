@@ -209,13 +209,19 @@ class Plot(unittest.TestCase):
         for words, why in (
             (
                 [self.folder / "none", "-o", out],
-                "cannot be read: No such file or directory; valid: a capture that can",
+                "cannot be read: No such file or directory; valid: a readable pcapng",
             ),
             ([self.folder / "x.txt", "-o", out], "is neither pcapng nor a pcap file with nano"),
-            ([empty, "-o", out], "has no data of TCP over IPv4; valid: one that has"),
+            (
+                [empty, "-o", out],
+                "has no TCP segment with data over IPv4; valid: a capture of a TCP",
+            ),
             ([self.capture, "-o", out, "--connection", 2], "--connection is 2, .* valid: 1..1"),
             ([self.capture, "-o", self.folder / "x.gif"], "--out is .*x.gif'; valid: a name that"),
-            ([self.capture, "-o", out, "--from", 2, "--until", 1], "--from is 2 with --until 1"),
+            (
+                [self.capture, "-o", out, "--from", 2, "--until", 1],
+                "--from is 2 s with --until 1 s",
+            ),
         ):
             (self.folder / "x.txt").write_text("no capture")
             with self.assertRaisesRegex(BadInput, why):

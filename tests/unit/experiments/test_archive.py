@@ -128,7 +128,10 @@ class Rows(unittest.TestCase):
         self.take_in()
         self.store.archive.close()
         self.raw("PRAGMA user_version = 7")
-        with self.assertRaisesRegex(BadInput, "has format 7, and this program knows 1"):
+        with self.assertRaisesRegex(
+            BadInput,
+            "holds results in format version 7, and this release of OpenWIP reads version 1",
+        ):
             self.store.read(self.runs[0].key)
 
     def test_a_file_whose_row_does_not_read_back_the_same_stays(self):

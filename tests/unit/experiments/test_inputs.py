@@ -143,7 +143,8 @@ class Inputs(unittest.TestCase):
         self.write("trace.h5", "other samples")
         with self.assertRaisesRegex(
             BadInput,
-            "--out: trace.h5, which runs of S1 read, changed since .* was begun; use another --out",
+            "--out: the file trace.h5, which runs of S1 read, has changed since .* begun; use"
+            " another --out",
         ):
             options.check_plan(self.world.store, [self.experiment("trace.h5")])
 
@@ -157,8 +158,8 @@ class Inputs(unittest.TestCase):
         self.world.store.write_plan(old)
         with self.assertRaisesRegex(
             BadInput,
-            r"S1 in .* was begun when a run's key had not the contents of the files that it reads"
-            r" \(trace.h5\)",
+            r"S1 in .* was begun by an earlier release, which did not note the contents of the files"
+            r" that the runs read \(trace.h5\)",
         ):
             options.check_plan(self.world.store, [e])
 
@@ -187,7 +188,9 @@ class Inputs(unittest.TestCase):
             out.unlink()
             self.spoils = True
             for _ in ("meanwhile", "before"):
-                with self.assertRaisesRegex(BadInput, "^trace.h5 has SHA-256 .*: it changed since"):
+                with self.assertRaisesRegex(
+                    BadInput, "^trace.h5 has SHA-256 .*: the file has changed since"
+                ):
                     one_run.main([str(spec), str(out)], places)
             self.write("trace.h5", "as nobody planned it")
             spec.write_text(

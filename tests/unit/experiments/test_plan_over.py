@@ -92,12 +92,17 @@ class Over(unittest.TestCase):
         for word, pattern in (
             (
                 "link.modulation=2",
-                "--set link.modulation is over modulation of the grid; valid: what neither says",
+                "--set link.modulation would replace modulation of the grid; valid: a setting that"
+                " neither",
             ),
-            ("channel.model=jakes", "--set channel.model is over channels: jakes of the defaults"),
+            (
+                "channel.model=jakes",
+                "--set channel.model would replace channels: jakes of the defaults",
+            ),
             (
                 "umts.errors=0.2",
-                "--set umts.errors is given with the link ofdm; valid: settings of that",
+                "--set umts.errors is given for an experiment with link.kind = ofdm; valid:"
+                " settings of that",
             ),
         ):
             with self.subTest(word), self.assertRaisesRegex(layers.NothingToRun, pattern):
@@ -126,7 +131,8 @@ class Over(unittest.TestCase):
         options.check_plan(self.world.store, [plan.Experiment(self.world.file, "full", over=given)])
         with self.assertRaisesRegex(
             BadInput,
-            "S1 in .* is real link.order=in_order realisations=3, not real; use another --out",
+            "S1 in .* were made with time real link.order=in_order realisations=3, and time is real"
+            " now; use another --out",
         ):
             options.check_plan(
                 self.world.store, [plan.Experiment(self.world.file, "full", over=plain)]
@@ -179,7 +185,8 @@ class Over(unittest.TestCase):
         )
         for over in ({"rack": "off"}, {"sender": "tahoe"}):
             with self.assertRaisesRegex(
-                layers.NothingToRun, f"--tcp {next(iter(over))} is over .*, which the grid varies"
+                layers.NothingToRun,
+                f"--tcp {next(iter(over))} would replace .*, which the grid of the",
             ):
                 plan.Experiment(self.world.file, "full", "ns3", over)
         self.world.write(

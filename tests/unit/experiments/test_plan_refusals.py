@@ -51,7 +51,7 @@ class Refused(unittest.TestCase):
                 "channel is 'moon'; valid: jakes, winner, measured",
             ),
             ("[adaptive, 1, 2, 3]", "[9]", r"modulation is 9; valid: adaptive\|1..8"),
-            ("[adaptive, 1, 2, 3]", "[]", "modulation has no values"),
+            ("[adaptive, 1, 2, 3]", "[]", "the list of values of modulation is empty"),
             (
                 "[adaptive, 1, 2, 3]",
                 "1\n  sysctl.tcp_sack: off",
@@ -60,12 +60,12 @@ class Refused(unittest.TestCase):
             (
                 "[adaptive, 1, 2, 3]",
                 "1\n  spike_s: 1",
-                "only one of spike_at_s and spike_s is set; valid: both or none",
+                "only one of spike_at_s and spike_s is set; valid: both",
             ),
             (
                 "kind: best",
                 "averaged: place, kind: best",
-                "statement best: averaged is 'place'; valid: a list of settings",
+                "statement best: averaged is 'place'; valid: a list of names of settings",
             ),
             (
                 "[adaptive, 1, 2, 3]",
@@ -92,7 +92,7 @@ class Refused(unittest.TestCase):
             (
                 "title: small",
                 "title: small\nuntil: 0.02",
-                "until is 0.02; valid: a mapping with half_width",
+                "until is 0.02; valid: a mapping with the key half_width",
             ),
             (
                 "title: small",
@@ -107,32 +107,33 @@ class Refused(unittest.TestCase):
             (
                 "x: modulation",
                 "x: [modulation, channel]",
-                r"figure small: x is \['modulation', 'channel'\]; valid: a setting of the grid$",
+                r"figure small: x is \['modulation', 'channel'\]; valid: channel, modulation, which the grid varies$",
             ),
             (
                 "series: channel",
                 "series: chanel",
-                "figure small: series is 'chanel'; valid: a setting of the grid or a list of them",
+                "figure small: series is 'chanel'; valid: one or a list of channel, modulation",
             ),
             (
                 "series: channel",
                 "series: channel, averaged: [modulaton]",
                 (
-                    "figure small: averaged is 'modulaton'; valid: a setting of the grid or a list"
-                    " of them"
+                    "figure small: averaged is 'modulaton'; valid: one or a list of"
+                    " channel, modulation"
                 ),
             ),
             (
                 SMALL[SMALL.index("figures:") :],
                 "figures: []\nstatements: []\n",
-                "no figure and no statement has a metric; valid: one that has",
+                "no figure and no statement has the key metric; valid: at least one",
             ),
             (
                 "metric: goodput_mbps}",
                 "metric: modulation_share, categories: [a]}",
                 (
-                    "S1.yaml: figure small: metric is 'modulation_share:a'; valid: modulation_share with"
-                    " a number behind the colon, a whole one"
+                    "S1.yaml: figure small: metric is 'modulation_share:a'; valid:"
+                    " modulation_share:NUMBER,"
+                    " a whole number"
                 ),
             ),
             (
@@ -149,8 +150,8 @@ class Refused(unittest.TestCase):
                 "metric: goodput_mbps, over",
                 "metric: 'modulation_share:1.5', over",
                 (
-                    "statement best: metric is 'modulation_share:1.5'; valid: modulation_share with a"
-                    " number behind the colon, a whole"
+                    "statement best: metric is 'modulation_share:1.5'; valid:"
+                    " modulation_share:NUMBER, a whole number"
                 ),
             ),
             (
@@ -166,12 +167,12 @@ class Refused(unittest.TestCase):
             (
                 "duration_s: 2",
                 "duration_s: 2, flows: 5",
-                "full: flows is 5; valid: a list of {kb: 1.., times: 1..}",
+                "full: flows is 5; valid: a list of flow sizes and how often each is sent",
             ),
             (
                 "duration_s: 2",
                 "duration_s: 2, flows: [{kb: 0.5, times: 1}]",
-                "full: flows is .*; valid: a list of {kb: 1.., times: 1..}",
+                "full: flows is .*; valid: a list of flow sizes and how often each is sent",
             ),
             ("kind: best", "kind: [value]", r"statement best: kind is \['value'\]; valid: value, "),
             ("kind: bars", "kind: [lines]", r"figure small: kind is \['lines'\]; valid: lines, "),
@@ -188,14 +189,14 @@ class Refused(unittest.TestCase):
             (
                 "kind: bars",
                 "where: null, kind: bars",
-                "figure small: where is None; valid: a mapping of settings of the grid",
+                "figure small: where is None; valid: a mapping of settings that the grid varies",
             ),
             (
                 "kind: bars",
                 "where: {chanel: jakes}, kind: bars",
                 (
-                    "figure small: where: chanel is 'jakes'; valid: settings of the grid, channel,"
-                    " modulation"
+                    "figure small: where: chanel is 'jakes'; valid: settings that the grid"
+                    " varies: channel, modulation"
                 ),
             ),
             (
@@ -203,8 +204,12 @@ class Refused(unittest.TestCase):
                 "where: {channel: jaks}, kind: bars",
                 "figure small: where: channel is 'jaks'; valid: jakes, winner",
             ),
-            ("kind: bars, x: modulation", "kind: bars", "figure small: x or categories is missing"),
-            ("x: modulation", "x: bins", "figure small: x is 'bins'; valid: a setting of the grid"),
+            (
+                "kind: bars, x: modulation",
+                "kind: bars",
+                "figure small: missing keys: x or categories;",
+            ),
+            ("x: modulation", "x: bins", "figure small: x is 'bins'; valid: channel, modulation"),
             (
                 "kind: bars, x: modulation",
                 "kind: bars, categories: 5",
@@ -224,15 +229,19 @@ class Refused(unittest.TestCase):
                 "kind: bars, x: modulation, series: channel,",
                 "kind: surface, x: modulation, y: channel,",
                 (
-                    "figure small: [xy] is (modulation|channel), which is '\\w+' in the grid;"
-                    " valid: a setting that is numbers"
+                    "figure small: [xy] is (modulation|channel), which has the value '\\w+' in"
+                    " the grid; valid: a setting whose values in the grid are numbers"
                 ),
             ),
-            ("name: small", "name: a/b", "figure a/b: name is 'a/b'; valid: letters, digits and"),
+            (
+                "name: small",
+                "name: a/b",
+                "figure a/b: name is 'a/b'; valid: a file name of letters, digits,",
+            ),
             (
                 SMALL[SMALL.index("figures:") :],
                 "figures: [small]\nstatements: []\n",
-                "figures is no list of mappings; valid: a list, each with name, kind and more",
+                "figures is .*; valid: a list of mappings, each with the keys name and kind",
             ),
             (
                 "kind: bars",
@@ -242,9 +251,9 @@ class Refused(unittest.TestCase):
             (
                 "series: channel, metric: goodput_mbps}",
                 "metrik: goodput_mbps}",
-                "figure small: metric, series are missing",
+                "figure small: missing keys: metric, series;",
             ),
-            ("title: small\n", "", "S1.yaml: title is missing"),
+            ("title: small\n", "", "S1.yaml: missing keys: title;"),
             ("kind: best", "kind: bset", "statement best: kind is 'bset'; valid: value, ratio, "),
             (
                 "metric: goodput_mbps, over",
@@ -324,7 +333,11 @@ class Refused(unittest.TestCase):
             ("full", "defaults.yaml: full is None; valid: a mapping"),
             ("settings", "defaults.yaml: settings is None"),
             ("channels", "channels is None; valid: a mapping of mappings"),
-            ("tcp", "'tcp' is missing; valid: it stands in settings, the grid or .*defaults.yaml"),
+            (
+                "tcp",
+                "the setting 'tcp' is missing; valid: a value of it in settings, in the grid or in"
+                " .*defaults.yaml",
+            ),
         ):
             with self.subTest(part):
                 self.refused(
@@ -347,7 +360,8 @@ class Refused(unittest.TestCase):
             World(SMALL.replace("static}", "static, workload: uploads}")) as w,
             self.assertRaisesRegex(
                 BadInput,
-                "S1.yaml: channel=jakes modulation=adaptive: 'bulk' is missing; valid: it stands",
+                "S1.yaml: channel=jakes modulation=adaptive: the setting 'bulk' is missing; valid:"
+                " a value",
             ),
         ):
             plan.Experiment(w.file, "full", "virtual")
@@ -367,7 +381,7 @@ class Refused(unittest.TestCase):
 
     def test_a_point_that_leaves_a_varied_setting_open_is_refused(self):
         self.refused(
-            "has no value for modulation",
+            "has no value of modulation",
             SMALL.replace("grid: {channel: jakes, modulation: [1, 2]}", "").replace(
                 "grid:\n  channel: [jakes, winner]\n  modulation: [adaptive, 1, 2, 3]",
                 "grid:\n  - {channel: jakes, modulation: 1}\n  - {channel: winner}",
@@ -444,19 +458,19 @@ class Refused(unittest.TestCase):
             ),
             (
                 ["U-B6", "--time", "virtual", "--tcp", "sysctl.tcp_recovery=1"],
-                "--tcp sysctl.tcp_recovery is over rack, which the grid",
+                "--tcp sysctl.tcp_recovery would replace rack, which the grid",
             ),
             (
                 ["D-errors", "--time", "virtual", "--tcp", "rack=1"],
-                "--tcp rack is over sender, which the grid varies",
+                "--tcp rack would replace sender, which the grid of the experiment varies",
             ),
             (
                 ["C2", "--tcp", "sack=0"],
-                "--tcp sack is given with workload 'voip', which has no TCP",
+                "--tcp sack is given for workload 'voip', which sends no TCP",
             ),
             (
                 ["U-B6", "--time", "virtual", "--tcp", "congestion_control=bbr"],
-                "--tcp congestion_control is over .* the grid",
+                "--tcp congestion_control would replace .* the grid",
             ),
             (
                 ["A1", "--time", "ns3", "--tcp", "sender=tahoo"],
@@ -466,13 +480,17 @@ class Refused(unittest.TestCase):
             (["A1", "--set", "snr"], "--set is 'snr'; valid: KEY=VALUE"),
             (
                 ["A1", "--set", "sack=0"],
-                "--set sack=0: sack is no setting of the emulator.*of TCP: --tcp",
+                "--set sack=0: the emulator has no setting sack; .* given by --tcp",
             ),
-            (["A1", "--set", "umts.rubbish=1"], "--set umts.rubbish=1: umts.rubbish is no setting"),
+            (
+                ["A1", "--set", "umts.rubbish=1"],
+                "--set umts.rubbish=1: the emulator has no setting umts.rubbish",
+            ),
             (["A1", "--set", "snr=loud"], "--set snr is 'loud'; valid"),
             (
                 ["A1", "--set", "seed=3"],
-                "--set seed=3: an experiment's seed cannot be replaced by --set; valid: --realisations",
+                "--set seed=3: an experiment's seed cannot be replaced by --set; valid:"
+                " --realisations",
             ),
             (
                 ["A1", "--set", "order=in_order", "--set", "link.order=in_order"],
@@ -480,12 +498,12 @@ class Refused(unittest.TestCase):
             ),
             (
                 ["U-A5", "--time", "virtual", "--set", "umts.spikes=1,2"],
-                "--set umts.spikes is over spike_s",
+                "--set umts.spikes would replace spike_s",
             ),
             (["A1", "--out", "/proc/nothing"], "--out /proc/nothing: cannot be written"),
             (
                 ["--list", "A1"],
-                "--list is given with names, which has no effect there; valid: --list alone",
+                "a NAME has no effect with --list; valid: --list alone",
             ),
             (["A1", "--fast"], "unrecognized"),
         ):

@@ -220,7 +220,10 @@ class Comparisons(Case):
         self.assertIn("-0.500 ± 0.000 (channel jakes, wired_loss 0 and 0.01)", shown)
         for wrong, reported in (
             ({"by": "share"}, "by is 'share'; valid: ratio, difference"),
-            ({"among": None}, "among is missing; valid for gains: metric, a, b, over, among"),
+            (
+                {"among": None},
+                "the key among is missing; valid for gains: metric, a, b, over, among",
+            ),
         ):
             self.refused(reported, gains | {"metric": "goodput_mbps"} | wrong, grid)
 
@@ -242,7 +245,7 @@ class Comparisons(Case):
             "unknown key leest; valid for value: metric, where, least, most",
             value | {"leest": 100, "most": 1},
         )
-        self.refused("least and most are missing, one of them is needed", value)
+        self.refused("the keys least and most are missing, of which one is needed", value)
         self.refused(
             "unknown key where; valid for ratio: metric, a, b, times, least, most",
             value | {"kind": "ratio", "a": {}, "b": {}, "least": 1},
@@ -271,10 +274,10 @@ class Comparisons(Case):
             "most": None,
         }
         for wrong, reported in (
-            ({"where": 5}, "where is 5; valid: a mapping of settings of the grid"),
+            ({"where": 5}, "where is 5; valid: a mapping of settings that the grid varies"),
             (
                 {"where": {"chanel": "jakes"}},
-                "where: chanel is 'jakes'; valid: settings of the grid, channel",
+                "where: chanel is 'jakes'; valid: settings that the grid varies: channel",
             ),
             ({"where": {"channel": "jaks"}}, "where: channel is 'jaks'; valid: jakes, winner"),
             (
@@ -283,7 +286,7 @@ class Comparisons(Case):
             ),
             (
                 {"for_each": {"chanel": ["jakes"]}},
-                r"for_each: chanel is \['jakes'\]; valid: settings of the grid",
+                r"for_each: chanel is \['jakes'\]; valid: settings that the grid varies",
             ),
             ({"most": "much"}, "most is 'much'; valid: -1e"),
             ({"digits": 1.5}, "digits is 1.5; valid: 0..12"),
@@ -291,18 +294,21 @@ class Comparisons(Case):
             ({"averaged": [[1]]}, "averaged is"),
             (best | {"among": 5}, "over: modulation is 5; valid: a list of adaptive, 1, 2, 3"),
             (best | {"expect": 9}, "expect: modulation is 9; valid: adaptive, 1"),
-            (best | {"over": "bins"}, "over: bins is .*; valid: settings of the grid"),
-            (best | {"over": {"a": 1}}, "over: {'a': 1} is .*; valid: settings of the grid"),
+            (best | {"over": "bins"}, "over: bins is .*; valid: settings that the grid varies"),
+            (
+                best | {"over": {"a": 1}},
+                "over: {'a': 1} is .*; valid: settings that the grid varies",
+            ),
             (
                 {"kind": "falls", "over": "modulation", "most": None},
                 (
-                    "over is modulation, which is 'adaptive' in the grid; valid: a setting that is"
-                    " numbers"
+                    "over is modulation, which has the value 'adaptive' in the grid; valid: a setting"
+                    " whose values in the grid are numbers"
                 ),
             ),
             (
                 {"kind": "falls", "over": "modulation", "among": ["adaptive", 1], "most": None},
-                "over is modulation, which is 'adaptive' in the grid",
+                "over is modulation, which has the value 'adaptive' in the grid",
             ),
             (
                 {"kind": "disjoint", "over": 3, "a": {}, "b": {}, "where": None, "most": None},
@@ -310,7 +316,7 @@ class Comparisons(Case):
             ),
             (
                 {"kind": "falls", "over": [1], "most": None},
-                r"over is \[1\]; valid: a setting of the grid",
+                r"over is \[1\]; valid: the name of a setting",
             ),
         ):
             with self.subTest(wrong):

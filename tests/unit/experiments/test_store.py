@@ -412,7 +412,7 @@ class Where(unittest.TestCase):
         (self.build / "experiments" / "quick").mkdir(parents=True)
         with self.assertRaisesRegex(
             BadInput,
-            f"results of before in {self.build}/experiments/quick, .*: move it here, mkdir -p"
+            f"an earlier release left results in {self.build}/experiments/quick, .* after mkdir -p"
             " openwip-results && mv ",
         ):
             options.default_out("quick", self.places)

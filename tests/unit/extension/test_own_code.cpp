@@ -254,9 +254,9 @@ TEST_F(OwnPython, WhatIsWrongInItIsNamedWithFileLineAndValue) {
                std::to_string(line) + ": in share_bins: ";
     };
     EXPECT_EQ(reported("        slot.give(0, 25)\n"),
-              begin(5) + "ValueError: bin 25; valid: 0..24");
+              begin(5) + "ValueError: bin is 25; valid: 0..24");
     EXPECT_EQ(reported("        slot.give(0, -1)\n"),
-              begin(5) + "ValueError: bin -1; valid: 0..24");
+              begin(5) + "ValueError: bin is -1; valid: 0..24");
     EXPECT_EQ(reported("        slot.give(2, 3)\n"),
               begin(5) + "ValueError: terminal 2; valid: 0..1");
     EXPECT_EQ(reported("        slot.give(0, 3)\n        slot.give(1, 3)\n"),

@@ -153,8 +153,9 @@ TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
     EXPECT_NE(
         refusal({"umts.window=8", "umts.receiver_window=9"}).find("umts.receiver_window is 9"),
         std::string::npos);
-    EXPECT_NE(refusal({"umts.rrc_fach_kbps=9"}).find("umts.rrc = dch, which has no other state"),
-              std::string::npos);
+    EXPECT_NE(
+        refusal({"umts.rrc_fach_kbps=9"}).find("umts.rrc = dch, which has only the state DCH"),
+        std::string::npos);
     EXPECT_EQ(refusal({"umts.rrc=states", "umts.rrc_fach_kbps=9"}), "");
     // The block of lundsten-384 takes 20 ms and 10 of waiting: 105 are left.
     const char* const bearer = "umts.profile=lundsten-384";

@@ -180,7 +180,7 @@ TEST_F(TracePath, FilesThatAreNoTraceAreRefusedWithSettingFileAndLine) {
              {{"trace.file=" + light, "trace.light_file=" + light}, "has base delays already"},
              {{"trace.file=" + folder_ + "/gone"}, "cannot be read: No such file"},
              {{"trace.file=" + folder_}, "is no regular file"},
-             {{"trace.file=" + file("empty", "")}, "lasts no time"},
+             {{"trace.file=" + file("empty", "")}, "has a duration of 0 ms"},
              {{"trace.file=" + file("p.json", R"({"latency": 1})")}, "has no download"},
              {{"trace.file=" + good, "link.kind=ofdm", "trace.up_file=" + good}, "trace.up_file"},
          }) {

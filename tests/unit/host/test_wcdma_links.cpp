@@ -87,7 +87,8 @@ TEST(WcdmaLinks, WhatCannotBeIsRefused) {
              {{"umts.up_error_model=cells", "umts.profile=gprs"}, "TTI is 10 ms"},
              {{"umts.error_model=chain3", "umts.errors=0.7", "umts.error_p12=0.1",
                "umts.error_p22=0.1"},
-              "valid: at most 0.5263157895 with p12 = 0.1 and p22 = 0.1"},
+              ": umts.errors is 0.7; valid: at most 0.5263157895 with umts.error_p12 = 0.1 and "
+              "umts.error_p22 = 0.1"},
              {{"umts.error_p12=1.5"}, "umts.error_p12"}}) {
         const std::string text = refusal(assignments);
         EXPECT_NE(text.find(why), std::string::npos) << why << ": " << text;

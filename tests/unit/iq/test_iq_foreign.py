@@ -196,7 +196,7 @@ class Forms(unittest.TestCase):
         half = len(self.samples) // 2
         for starts in ((half, 0), (0, half, half), (0, len(self.samples))):
             self.refused(
-                "captures are not stretches of its 30720 samples",
+                "captures do not divide its 30720 samples",
                 self.write("x", None, [{"core:sample_start": s} for s in starts]),
                 None,
                 None,

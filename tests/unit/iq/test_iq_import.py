@@ -484,7 +484,10 @@ class Containers(unittest.TestCase):
         for pattern, members in (
             ("has no samples run.sigmf-data", (meta,)),
             ("holds no recording", (data,)),
-            ("run.sigmf-data is no whole file in it", (meta, ("run.sigmf-data", "/etc/shadow"))),
+            (
+                "run.sigmf-data is not stored in it as a plain, complete file",
+                (meta, ("run.sigmf-data", "/etc/shadow")),
+            ),
             ("is not JSON", (("run.sigmf-meta", b"{" * 100_000), data)),
             ("has 1000 bytes", (meta, ("run.sigmf-data", bytes(1000)))),
         ):

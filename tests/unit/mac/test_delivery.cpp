@@ -67,8 +67,8 @@ TEST(DeliveryTrace, ReadsOpportunitiesAndTrains) {
 
 TEST(DeliveryTrace, RefusesWhatIsNoTraceByItsLine) {
     for (const auto& [text, why] : std::vector<std::pair<std::string, std::string>>{
-             {"", "lasts no time"},
-             {"0\n0\n", "lasts no time"},
+             {"", "has a duration of 0 ms"},
+             {"0\n0\n", "has a duration of 0 ms"},
              {"3\n2\n", "line 2 is '2'"},
              {"3\n\n4\n", "line 2 is ''"},
              {"1\nx7\n", "line 2 is 'x7'"},

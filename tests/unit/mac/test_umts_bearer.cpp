@@ -540,7 +540,7 @@ TEST(Config, WhatIsWrongIsNamed) {
         const bearer b(c);
         ADD_FAILURE();
     } catch (const std::invalid_argument& e) {
-        EXPECT_NE(std::string(e.what()).find("rate of lost blocks is 2"), std::string::npos);
+        EXPECT_NE(std::string(e.what()).find("umts.up_errors is 2"), std::string::npos);
     }
     c = of_profile("lundsten-384");
     c.profile.one_way_ms = 39;

@@ -71,8 +71,9 @@ class Archive:
                 (version,) = made.execute("PRAGMA user_version").fetchone()
                 if version not in (0, FORMAT):
                     raise BadInput(
-                        f"--out: {self.path} has format {version}, and this program knows {FORMAT};"
-                        " use the program that wrote it, or another --out"
+                        f"--out: {self.path} holds results in format version {version}, and this"
+                        f" release of OpenWIP reads version {FORMAT}; use the release that wrote"
+                        " them, or another --out"
                     )
                 if version == 0 and writes:
                     made.execute("PRAGMA synchronous = FULL")

@@ -64,13 +64,15 @@ def read_file(path: pathlib.Path, mode: str, time: str, over: Over) -> Experimen
     check_parts(path, tree, PARTS)
     if missing := [p for p in NEEDED if p not in tree]:
         raise BadInput(
-            f"experiment file {path}: {', '.join(missing)}"
-            f" {'is' if len(missing) == 1 else 'are'} missing"
+            f"experiment file {path}: missing keys: {', '.join(missing)}; valid: a file with"
+            f" {', '.join(NEEDED)} (docs/how-to/experiments.md)"
         )
     if not fits(tree, time):
-        raise BadInput(
-            f"experiment file {path}: time is {tree['time']!r} and --time is {time}; valid: --time"
-            f" {tree['time']}"
+        raise not_valid(
+            f"experiment file {path}: time",
+            repr(tree["time"]),
+            f"--time {tree['time']}",
+            more=f" and --time is {time}",
         )
     common_path = path.parent / str(tree["defaults"])
     common = read_defaults(common_path, mode)
@@ -112,9 +114,10 @@ def read_defaults(path: pathlib.Path, mode: str) -> dict[str, Any]:
             or part in NAMED.values()
             and not all(isinstance(v, dict) for v in given.values())
         ):
-            raise BadInput(
-                f"experiment file {path}: {part} is {given!r}; valid: a"
-                f" mapping{' of mappings' * (part in NAMED.values())}"
+            raise not_valid(
+                f"experiment file {path}: {part}",
+                repr(given),
+                f"a mapping{' of mappings' * (part in NAMED.values())}",
             )
     return common
 
@@ -126,5 +129,9 @@ def read_flows(whose: str, flows: Any) -> list[dict[str, int]]:
         and all(type(n) is int and n > 0 for n in f.values())
         for f in flows
     ):
-        raise BadInput(f"{whose}: flows is {flows!r}; valid: a list of {{kb: 1.., times: 1..}}")
+        raise not_valid(
+            f"{whose}: flows",
+            repr(flows),
+            "a list of flow sizes and how often each is sent, such as [{kb: 100, times: 20}]",
+        )
     return flows

@@ -79,8 +79,8 @@ def load(
         path = path_of(top, name)
         if path is None:
             raise BadInput(
-                f"unknown experiment {name}; valid: {', '.join(there)}, or a file NAME.yaml; alone:"
-                f" {', '.join(SETS)}"
+                f"unknown experiment {name}; valid: {', '.join(there)}, or a file NAME.yaml; or"
+                f" one of {', '.join(SETS)}, with no other name beside it"
             )
         try:
             e = Experiment(path, mode, time, tcp, over, top)

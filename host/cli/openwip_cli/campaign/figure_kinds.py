@@ -6,7 +6,7 @@ import pathlib
 import re
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid, shown
 from ..settings.command_line import read
 from ..settings.kinds import Choice, Integer, Kind, Numbers, Real
 from .file_parts import check_parts
@@ -39,9 +39,8 @@ VALUES: dict[str, Kind] = {
 def check_figures(path: pathlib.Path, figures: Any, grid: Grid) -> None:
     if not isinstance(figures, list) or not all(isinstance(f, dict) for f in figures):
         raise BadInput(
-            f"experiment file {path}: figures is no list of mappings; valid: a list, each with"
-            " name,"
-            " kind and more"
+            f"experiment file {path}: figures is {shown(figures)}; valid: a list of mappings, each"
+            " with the keys name and kind and those of its kind"
         )
     for figure in figures:
         whose = f"experiment file {path}: figure {figure.get('name')}"
@@ -52,13 +51,14 @@ def check_figures(path: pathlib.Path, figures: Any, grid: Grid) -> None:
 
 def check_keys(path: pathlib.Path, whose: str, figure: dict[str, Any]) -> None:
     if (kind := str(figure.get("kind"))) not in FIGURES:
-        raise BadInput(f"{whose}: kind is {figure.get('kind')!r}; valid: {', '.join(FIGURES)}")
+        raise not_valid(f"{whose}: kind", repr(figure.get("kind")), ", ".join(FIGURES))
     needs, may = (keys.split() for keys in FIGURES[kind])
     if missing := sorted({"name", *needs} - set(figure)) or ["x or categories"] * (
         kind == "bars" and not {"x", "categories"} & set(figure)
     ):
         raise BadInput(
-            f"{whose}: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+            f"{whose}: missing keys: {', '.join(missing)}; valid for kind {kind}: name,"
+            f" {', '.join([*needs, *may])}"
         )
     # A comma in a text without quotes makes of its rest a key without a value.
     check_parts(
@@ -71,8 +71,10 @@ def check_keys(path: pathlib.Path, whose: str, figure: dict[str, Any]) -> None:
 def check_values(whose: str, figure: dict[str, Any]) -> None:
     """Checks the values of a figure, and replaces them in it by what they were read as."""
     if not re.fullmatch(r"\w[\w.+ -]*", str(figure["name"])):
-        raise BadInput(
-            f"{whose}: name is {figure['name']!r}; valid: letters, digits and _.+- of a file's name"
+        raise not_valid(
+            f"{whose}: name",
+            repr(figure["name"]),
+            "a file name of letters, digits, spaces and _.+-",
         )
     figure |= {
         key: read(f"{whose}: {key}", VALUES[key], figure[key])
@@ -86,9 +88,10 @@ def check_values(whose: str, figure: dict[str, Any]) -> None:
         ),
     ):
         if not is_valid:
-            raise BadInput(
-                f"{whose}: {key} is {figure[key]!r}; valid: a"
-                f" list{' categories two numbers' * (key == 'range_ms')}"
+            raise not_valid(
+                f"{whose}: {key}",
+                repr(figure[key]),
+                f"a list{' of two numbers' * (key == 'range_ms')}",
             )
 
 
@@ -99,9 +102,11 @@ def check_axes(whose: str, figure: dict[str, Any], grid: Grid) -> None:
         several = part in ("series", "averaged")
         for name in names if several and isinstance(names, list) else [names]:
             if not isinstance(name, str) or name not in grid.values:
-                raise BadInput(
-                    f"{whose}: {part} is {name!r}; valid: a setting of the"
-                    f" grid{' or a list of them' * several}"
+                raise not_valid(
+                    f"{whose}: {part}",
+                    repr(name),
+                    f"{'one or a list of ' * several}{', '.join(grid.values)}, which the grid"
+                    " varies",
                 )
             if figure["kind"] == "surface" and part in "xy":
                 grid.check_numbers(f"{whose}: {part}", name, figure.get("where", {}))

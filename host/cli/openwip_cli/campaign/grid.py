@@ -11,7 +11,7 @@ import pathlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid, shown
 from .file_parts import read_setting
 
 
@@ -38,21 +38,24 @@ def expand(path: pathlib.Path, grid: Any) -> list[Point]:
     for part in grid if isinstance(grid, list) else [grid]:
         if not isinstance(part, dict) or not part:
             raise BadInput(
-                f"experiment file {path}: grid is no mapping; valid: a mapping of settings to lists"
-                " of values"
+                f"experiment file {path}: grid is {shown(part)}; valid: a mapping of settings to"
+                f" lists of values, such as {{snr: [10, 20]}}"
             )
         names, lists = list(part), []
         for name in names:
             values = part[name] if isinstance(part[name], list) else [part[name]]
             if not values:
                 raise BadInput(
-                    f"experiment file {path}: grid: {name} has no values; valid: one or more"
+                    f"experiment file {path}: grid: the list of values of {name} is empty; valid:"
+                    " one value or more"
                 )
             lists.append([read_setting(path, name, v) for v in values])
             if several := [v for v in lists[-1] if isinstance(v, (list, dict))]:
-                raise BadInput(
-                    f"experiment file {path}: grid: {name} is {several[0]!r}; valid: a number or a"
-                    " word (a list is one of settings, a spike spike_at_s and spike_s)"
+                raise not_valid(
+                    f"experiment file {path}: grid: {name}",
+                    repr(several[0]),
+                    "a number or a word as each value of a grid; a setting that is a list stands"
+                    " in settings, and a delay spike is set by spike_at_s and spike_s",
                 )
         for values in itertools.product(*lists):
             points[Point(tuple(sorted(zip(names, values), key=lambda p: p[0])))] = None
@@ -78,8 +81,9 @@ class Grid:
         for p in self.points:
             if absent := self.varied - {name for name, _ in p.settings}:
                 raise BadInput(
-                    f"experiment file {self.path}: grid: {p.text()} has no value"
-                    f" for {', '.join(sorted(absent))}"
+                    f"experiment file {self.path}: grid: the point {p.text()} has no value of"
+                    f" {', '.join(sorted(absent))}, which another part of the grid varies; valid:"
+                    " the same settings in each part"
                 )
 
     def check_chosen(self, whose: str, chosen: Any, several: bool = False) -> None:
@@ -87,14 +91,17 @@ class Grid:
         the grid of either size, with a value (`several`: a list of values) that the grid has.
         Raises BadInput."""
         if not isinstance(chosen, dict):
-            raise BadInput(f"{whose} is {chosen!r}; valid: a mapping of settings of the grid")
+            raise not_valid(
+                whose, repr(chosen), "a mapping of settings that the grid varies to values"
+            )
         for name, value in chosen.items():
             there = self.values.get(name, [])
             # The value may be one that no kernel has; it is then not measured.
             if not there and not str(name).startswith("sysctl."):
-                raise BadInput(
-                    f"{whose}: {name} is {value!r}; valid: settings of the grid,"
-                    f" {', '.join(self.values)}"
+                raise not_valid(
+                    f"{whose}: {name}",
+                    repr(value),
+                    f"settings that the grid varies: {', '.join(self.values)}",
                 )
             if (
                 several
@@ -102,9 +109,10 @@ class Grid:
                 or there
                 and [v for v in (value if several else [value]) if v not in there]
             ):
-                raise BadInput(
-                    f"{whose}: {name} is {value!r}; valid:"
-                    f" {'a list of ' * several}{', '.join(map(str, there))}"
+                raise not_valid(
+                    f"{whose}: {name}",
+                    repr(value),
+                    f"{'a list of ' * several}{', '.join(map(str, there))}",
                 )
 
     def check_numbers(
@@ -118,7 +126,9 @@ class Grid:
             for k, v in p.settings
             if k == name and isinstance(v, str) and (among is None or v in among)
         ]:
-            raise BadInput(
-                f"{whose} is {name}, which is {words[0]!r} in the grid; valid: a setting that is"
-                " numbers there"
+            raise not_valid(
+                whose,
+                name,
+                "a setting whose values in the grid are numbers",
+                more=f", which has the value {words[0]!r} in the grid",
             )

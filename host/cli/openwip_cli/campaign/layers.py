@@ -5,7 +5,7 @@ would be ignored."""
 
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..runs import ns3_tcp
 from . import tcp_settings
 from .experiment_file import NAMED, ExperimentFile
@@ -23,9 +23,11 @@ def tcp_of_ns3(file: ExperimentFile, given: dict[str, Any]) -> dict[str, Any]:
     tree = file.tree
     own = tree.get("tcp", {})
     if own and tree.get("time") != "ns3" or not isinstance(own, dict):
-        raise BadInput(
-            f"experiment file {file.path}: tcp is {own!r} with time"
-            f" {tree.get('time', 'real')!r}; valid: a mapping, in a file with time: ns3"
+        raise not_valid(
+            f"experiment file {file.path}: tcp",
+            repr(own),
+            "a mapping, in a file with time: ns3",
+            more=f" with time {tree.get('time', 'real')!r}",
         )
     try:
         return ns3_tcp.read(f"{name}={value}" for name, value in own.items()) | given
@@ -53,16 +55,15 @@ def with_tcp(
         )
         if key in there:
             raise NothingToRun(
-                f"experiment file {file.path}: --tcp {name} is over {there[key]}, which the"
-                " grid varies; valid: one of the two"
+                f"experiment file {file.path}: --tcp {name} would replace {there[key]}, which the"
+                " grid of the experiment varies; valid: a setting that the grid does not vary"
             )
     if time == "ns3" or not tcp:
         return settings
     if kind == "voip":
         raise NothingToRun(
-            f"experiment file {file.path}: --tcp {next(iter(tcp))} is given with workload 'voip',"
-            " which has"
-            " no TCP; valid: none"
+            f"experiment file {file.path}: --tcp {next(iter(tcp))} is given for workload 'voip',"
+            " which sends no TCP; valid: no --tcp for this experiment"
         )
     keys = set(map(tcp_settings.key_of, tcp))
     return {n: v for n, v in settings.items() if tcp_settings.key_of(n) not in keys} | tcp
@@ -88,8 +89,9 @@ def with_set(file: ExperimentFile, settings: dict[str, Any], over: Over) -> dict
     for name in over.settings:
         if key_of(name) in there:
             raise NothingToRun(
-                f"experiment file {file.path}: --set {name} is over {there[key_of(name)]};"
-                " valid: what neither says"
+                f"experiment file {file.path}: --set {name} would replace {there[key_of(name)]};"
+                " valid: a setting that neither the grid nor the channel or method of the"
+                " experiment sets"
             )
     keys = set(map(key_of, over.settings))
     return {n: v for n, v in settings.items() if key_of(n) not in keys} | over.settings
@@ -101,18 +103,20 @@ def check_point(file: ExperimentFile, settings: dict[str, Any], point: Point, ti
     both = settings | dict(point.settings)
     for name, value in both.items():
         if name in NAMED and value not in file.common.get(NAMED[name], {}):
-            raise BadInput(
-                f"experiment file {file.path}: {name} is {value!r}; valid:"
-                f" {', '.join(map(str, file.common.get(NAMED[name], {})))}"
+            raise not_valid(
+                f"experiment file {file.path}: {name}",
+                repr(value),
+                ", ".join(map(str, file.common.get(NAMED[name], {}))),
             )
     if ("spike_at_s" in both) != ("spike_s" in both):
         raise BadInput(
-            f"experiment file {file.path}: only one of spike_at_s and spike_s is set; valid:"
-            " both or none"
+            f"experiment file {file.path}: only one of spike_at_s and spike_s is set; valid: both"
+            " (begin and length of a delay spike, in s), or neither"
         )
     if time == "real" and "first_rto_ms" in both:
         raise BadInput(
-            f"experiment file {file.path}: first_rto_ms is set with --time real, where the kernel has"
+            f"experiment file {file.path}: first_rto_ms is set with --time real, where the kernel"
+            " has"
             " no such setting; valid: --time virtual or ns3"
         )
     if both.get("packet_delays") == "on" and (time, both.get("workload")) != ("virtual", "tcp"):
@@ -123,9 +127,11 @@ def check_point(file: ExperimentFile, settings: dict[str, Any], point: Point, ti
     check_names(file, both, point)
     control = both.get("congestion_control")
     if time != "ns3" and control is not None and control not in OF_LINUX:
-        raise BadInput(
-            f"experiment file {file.path}: congestion_control is {control!r} with --time {time};"
-            f" valid: {', '.join(OF_LINUX)}"
+        raise not_valid(
+            f"experiment file {file.path}: congestion_control",
+            repr(control),
+            ", ".join(OF_LINUX),
+            more=f" with --time {time}",
         )
 
 
@@ -174,15 +180,18 @@ def check_applications(file: ExperimentFile, settings: dict[str, Any], time: str
     for name in sorted(asked - {None}):
         application_kind = file.common["applications"][name].get("kind")
         if kind not in VIRTUAL or application_kind not in FLOWS:
-            raise BadInput(
-                f"experiment file {file.path}: application is {name!r}, of kind {application_kind!r}, with"
-                f" workload {kind!r}; valid: kind {', '.join(FLOWS)} with workload"
-                f" {', '.join(VIRTUAL)}"
+            raise not_valid(
+                f"experiment file {file.path}: application",
+                repr(name),
+                f"kind {', '.join(FLOWS)} with workload {', '.join(VIRTUAL)}",
+                more=f", of kind {application_kind!r}, with workload {kind!r}",
             )
     if kind not in VIRTUAL:
         return
     if time == "real":
-        raise BadInput(
-            f"experiment file {file.path}: workload is {kind!r} with --time"
-            f" {time}; valid: --time virtual"
+        raise not_valid(
+            f"experiment file {file.path}: workload",
+            repr(kind),
+            "--time virtual",
+            more=f" with --time {time}",
         )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ..air import SYMBOLS_PER_BIN
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..runs.failure import Failure
 from . import stopping
 from .grid import Point
@@ -311,9 +311,10 @@ def split(metric: str, whose: str = "") -> tuple[str, str | None]:
     if name not in METRICS:
         raise BadInput(f"{whose}unknown metric {name}; valid: {', '.join(METRICS)}")
     if (argument or whose) and not re.fullmatch(pattern := ARGUMENTS.get(name, ""), argument):
-        raise BadInput(
-            f"{whose}metric is {metric!r}; valid:"
-            f" {name}{' with a number behind the colon' if pattern else ''}{', a whole one' if pattern == WHOLE else ''}"
+        raise not_valid(
+            f"{whose}metric",
+            repr(metric),
+            (f"{name}:NUMBER, a {'whole ' * (pattern == WHOLE)}number" if pattern else name),
         )
     return name, argument or None
 
@@ -354,8 +355,8 @@ def watched(experiment: Experiment) -> str:
     """The metrics that progress and the stopping rule look at."""
     if not (names := metrics_of(experiment)):
         raise BadInput(
-            f"experiment file {experiment.path}: no figure and no statement has a metric; valid:"
-            " one that has"
+            f"experiment file {experiment.path}: no figure and no statement has the key metric;"
+            " valid: at least one figure or statement with a metric"
         )
     return (experiment.until and experiment.until.metric) or names[0]
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..cell import cell as cells
-from ..errors import EXHAUSTED, USED_UP, VALID, BadInput, CellDied
+from ..errors import EXHAUSTED, USED_UP, VALID, BadInput, CellDied, not_valid
 from ..figures import checks
 from ..machine import outputs, placement, rights, system
 from ..machine.places import Places, versions, virtual_kernel
@@ -32,7 +32,10 @@ CELL_SOCKETS = "openwip-experiment-run"
 
 
 def parser() -> Parser:
-    p = Parser("experiment-run", "One run of an experiment: what campaigns start, many at a time.")
+    p = Parser(
+        "experiment-run",
+        "Makes one run of an experiment; experiment and campaign start many of these at a time.",
+    )
     p.add_argument(
         "spec",
         metavar="SPEC",
@@ -67,12 +70,14 @@ def read_spec(path: pathlib.Path) -> dict[str, Any]:
         all(isinstance(spec.get(part), group[part]) for part in group) for group in kinds
     ):
         raise BadInput(
-            f"specification {path}: has no emulator or no workload; valid: what a campaign writes"
+            f"specification {path}: lacks the key emulator or the key workload; valid: a file"
+            " specs/KEY.json that ./openwip experiment has written"
         )
     if not isinstance(spec.get("inputs", {}), dict):
-        raise BadInput(
-            f"specification {path}: inputs is {spec['inputs']!r}; valid: a mapping of files to"
-            " their SHA-256"
+        raise not_valid(
+            f"specification {path}: inputs",
+            repr(spec["inputs"]),
+            "a mapping of files to their SHA-256",
         )
     return spec
 
@@ -109,9 +114,9 @@ def inputs_of(spec: dict[str, Any], places: Places) -> dict[str, str]:
     for name, content in spec.get("inputs", {}).items():
         if now.get(name) != content:
             raise BadInput(
-                f"{name} has SHA-256 {now.get(name, 'unknown')[:16]}..., and this run was planned"
-                f" with {str(content)[:16]}...: it changed since; valid: the file as it was, or"
-                " another --out"
+                f"{name} has SHA-256 {now.get(name, 'unknown')[:16]}..., but had"
+                f" {str(content)[:16]}... when this run was planned: the file has changed since;"
+                " valid: the file as it was, or another --out"
             )
     return now
 

@@ -7,7 +7,7 @@ import math
 import pathlib
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import placement
 from ..machine.places import KERNEL, Places, virtual_kernel
 from ..runs import ns3_tcp, pool
@@ -36,13 +36,16 @@ def parser(command: str) -> Parser:
         "names",
         nargs="*",
         metavar="NAME",
-        help="name of an experiment (A1 ... C2; --list shows all), chapter6 for these eleven, all,"
-        " or the YAML file of an experiment of your own",
+        help="name of an experiment (such as A1 ... C2 of Alfredsson (2012); --list shows all),"
+        " chapter6 for all eleven of these, all, or the YAML file of an experiment of your own",
     )
     p.add_argument(
         "--quick",
         action="store_true",
-        help="a quick version: fewer points, fewer realisations, shorter flows",
+        help=(
+            "make a quick version of the experiment: fewer points, fewer realisations, shorter TCP"
+            " flows"
+        ),
     )
     p.add_argument(
         "--time",
@@ -81,8 +84,8 @@ def parser(command: str) -> Parser:
         Integer(1, 1000),
         metavar="N",
         help=(
-            "number of realisations of each point, with the seeds 1 to N (default: the"
-            " experiment's)"
+            "number of realisations (runs with different random channels) of each point, with the"
+            " seeds 1 to N (default: the experiment's)"
         ),
     )
     p.value(
@@ -99,7 +102,7 @@ def parser(command: str) -> Parser:
     )
     p.add_argument(
         "--profile",
-        metavar="P",
+        metavar="PROFILE",
         help=(
             f"make the runs on other machines, which needs --time virtual: {', '.join(PROFILES)},"
             " or a folder with Snakemake's config.yaml"
@@ -127,32 +130,33 @@ def parser(command: str) -> Parser:
         Integer(1, 100000),
         metavar="MIN",
         help=(
-            f"minutes after which a run is ended and counts as failed (default {pool.LIMIT_MIN},"
+            "time in minutes after which a run is ended and counts as failed (default"
+            f" {pool.LIMIT_MIN},"
             f" plus {ATTEMPTS} times the duration of its traffic)"
         ),
     )
     p.add_argument(
         "--only-evaluate",
         action="store_true",
-        help="make no runs; only evaluate those that exist into figures and tables",
+        help="make no runs; only draw figures and tables from the results that exist",
     )
     p.add_argument(
         "--beside",
         metavar="FOLDER",
         nargs="+",
         help=(
-            "make no runs; print the statements of several folders of results (FOLDER or "
-            "TITLE=FOLDER), a column each, as a table of Markdown"
+            "make no runs; print which statements of the literature hold in several folders of"
+            " results (FOLDER or TITLE=FOLDER) as a table of Markdown, a column for each folder"
         ),
     )
     p.add_argument(
-        "--list", action="store_true", help="list all experiments with their numbers of runs"
+        "--list", action="store_true", help="list all experiments with the number of runs of each"
     )
     p.add_argument(
         "--describe",
         action="store_true",
         help=(
-            "print the names that an experiment's file and --tcp can set"
+            "print the settings that the file of an experiment and --tcp can have"
             " (docs/reference/experiment-settings.md)"
         ),
     )
@@ -180,8 +184,8 @@ def check_plan(
         for what in ("mode", "time"):
             if before[what] != is_now[what]:
                 raise BadInput(
-                    f"--out: {e.name} in {store.out} is {before[what]}, not {is_now[what]}; use"
-                    " another --out"
+                    f"--out: the results of {e.name} in {store.out} were made with {what}"
+                    f" {before[what]}, and {what} is {is_now[what]} now; use another --out"
                 )
         if (
             "inputs" in is_now
@@ -189,9 +193,9 @@ def check_plan(
             and before["fingerprint"] == e.old_fingerprint
         ):
             raise BadInput(
-                f"--out: {e.name} in {store.out} was begun when a run's key had not the contents of"
-                f" the files that it reads ({', '.join(e.inputs)}): what they held then is not"
-                " known; use another --out"
+                f"--out: {e.name} in {store.out} was begun by an earlier release, which did not"
+                f" note the contents of the files that the runs read ({', '.join(e.inputs)}), so"
+                " it is not known whether they have changed; use another --out"
             )
         if changed := [
             name
@@ -199,12 +203,13 @@ def check_plan(
             if e.inputs.get(name, content) != content
         ]:
             raise BadInput(
-                f"--out: {', '.join(changed)}, which runs of {e.name} read, changed since"
-                f" {store.out} was begun; use another --out"
+                f"--out: the file {', '.join(changed)}, which runs of {e.name} read, has changed"
+                f" since the results in {store.out} were begun; use another --out"
             )
         if before["fingerprint"] != e.fingerprint:
             raise BadInput(
-                f"--out: {e.path} or its defaults changed since {store.out} was begun; use another"
+                f"--out: the experiment file {e.path} or its file of defaults has changed since"
+                f" the results in {store.out} were begun; use another"
                 " --out"
             )
         if kernel and before.get("kernel", kernel) != kernel:
@@ -247,9 +252,8 @@ def profile_of(given: argparse.Namespace, places: Places) -> pathlib.Path | None
         else pathlib.Path(given.profile)
     )
     if not (folder / "config.yaml").is_file():
-        raise BadInput(
-            f"--profile is {given.profile!r}; valid: {', '.join(PROFILES)}, or a folder with"
-            " config.yaml"
+        raise not_valid(
+            "--profile", repr(given.profile), f"{', '.join(PROFILES)}, or a folder with config.yaml"
         )
     if given.time != "virtual":
         why = (
@@ -257,8 +261,8 @@ def profile_of(given: argparse.Namespace, places: Places) -> pathlib.Path | None
             if given.time == "real"
             else "ns-3 may not be handed on with this program"
         )
-        raise BadInput(
-            f"--profile is {given.profile} with --time {given.time}: {why}; valid: --time virtual"
+        raise not_valid(
+            "--profile", given.profile, "--time virtual", more=f" with --time {given.time}: {why}"
         )
     return folder.absolute()
 
@@ -274,9 +278,9 @@ def default_out(name: str, places: Places) -> pathlib.Path:
         )
     if before.is_dir() and not out.exists():
         raise BadInput(
-            f"--out is missing, and there are results of before in {before}, a folder that is"
-            f" removed with the build; valid: move it here, mkdir -p {RESULTS} && mv {before}"
-            f" {out}, or --out DIR"
+            f"--out is missing, and an earlier release left results in {before}, which is removed"
+            f" with the build folder; valid: --out DIR, or after mkdir -p {RESULTS} && mv {before}"
+            f" {out}"
         )
     return out
 
@@ -293,8 +297,8 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
         if alone:
             if beside := [option for option in p.named_options(given) if option != flag]:
                 raise BadInput(
-                    f"{flag} is given with {beside[0]}, which has no effect there; valid: {flag}"
-                    " alone"
+                    f"{beside[0] if beside[0][0] == '-' else 'a NAME'} has no effect with {flag};"
+                    f" valid: {flag} alone"
                 )
             return given
     if not given.names:

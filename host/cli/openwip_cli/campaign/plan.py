@@ -154,8 +154,8 @@ class Experiment:
                 _ = work["kind"] == "voip" or (work["congestion_control"], work["window_bytes"])
         except KeyError as e:
             raise BadInput(
-                f"experiment file {self.path}: {p.text()}: {e} is missing; valid: it stands in"
-                f" settings, the grid or {self.file.common_path}"
+                f"experiment file {self.path}: {p.text()}: the setting {e} is missing; valid: a"
+                f" value of it in settings, in the grid or in {self.file.common_path}"
             ) from None
 
     def _check_set(self) -> None:
@@ -166,9 +166,8 @@ class Experiment:
             for name in self.over.settings:
                 if of_another_link(key_of(name), kind):
                     raise NothingToRun(
-                        f"experiment file {self.path}: --set {name} is given with the link {kind};"
-                        " valid:"
-                        " settings of that"
+                        f"experiment file {self.path}: --set {name} is given for an experiment"
+                        f" with link.kind = {kind}; valid: settings of that kind of link"
                     )
             try:
                 scenario_of(asked)

@@ -14,7 +14,7 @@ import pathlib
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..figures import estimates
 from ..machine import outputs
 from ..text import OTHER_TREE, of_json
@@ -282,7 +282,7 @@ def read_comparison(given: str) -> tuple[str, dict[str, Any]]:
         title, equal, folder = "", "", given
     path = pathlib.Path(folder, COMPARISON)
     if equal and not title:
-        raise BadInput(f"--beside is {given!r}; valid: FOLDER or TITLE=FOLDER")
+        raise not_valid("--beside", repr(given), "FOLDER or TITLE=FOLDER")
     try:
         tree = of_json(path.read_text())
         for e in tree["experiments"].values():

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..runs import ns3_tcp
 from ..settings import emulator, page, table
 from ..settings.command_line import read
@@ -131,9 +131,7 @@ def read_over(words: Iterable[str], realisations: int | None) -> Over:
     for word in words:
         name, equal, value = word.partition("=")
         if not name or not equal:
-            raise BadInput(
-                f"--set is {word!r}; valid: KEY=VALUE, such as umts.status_prohibit_ms=20"
-            )
+            raise not_valid("--set", repr(word), "KEY=VALUE, such as umts.status_prohibit_ms=20")
         if (
             name not in SETTINGS
             or SETTINGS[name].role != EMULATOR
@@ -141,8 +139,9 @@ def read_over(words: Iterable[str], realisations: int | None) -> Over:
             or name.startswith("traffic.")
         ):
             raise BadInput(
-                f"--set {word}: {name} is no setting of the emulator (docs/reference/settings.md);"
-                " valid: such as umts.status_prohibit_ms; of TCP: --tcp"
+                f"--set {word}: the emulator has no setting {name}; valid: a key of"
+                " docs/reference/settings.md, such as umts.status_prohibit_ms (settings of TCP are"
+                " given by --tcp)"
             )
         if key_of(name) in ELSEWHERE:
             raise BadInput(

@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
-from ..errors import BadInput, shown
+from ..errors import BadInput, not_valid, shown
 from ..figures import estimates
 from ..settings.command_line import read
 from ..settings.kinds import Integer, Kind, Real
@@ -518,41 +518,43 @@ def check_statements(e: Experiment, given: Any) -> None:
     """A statement that cannot be evaluated is found before anything runs."""
     if not isinstance(given, list):
         raise BadInput(
-            f"experiment file {e.path}: statements is no list; valid: a list of mappings with id,"
-            " says and kind"
+            f"experiment file {e.path}: statements is {shown(given)}; valid: a list of mappings,"
+            " each with the keys id, says and kind"
         )
     for s in given:
         if not isinstance(s, dict) or not {"id", "says", "kind"} <= set(s):
             raise BadInput(
-                f"experiment file {e.path}: statements: {shown(s)} lacks id, says or kind; valid: a"
-                " mapping with"
-                " all three"
+                f"experiment file {e.path}: statements: {shown(s)} lacks the key id, says or kind;"
+                " valid: a mapping with all three"
             )
         whose = f"experiment file {e.path}: statement {s['id']}"
         if (kind := str(s["kind"])) not in KINDS:
-            raise BadInput(f"{whose}: kind is {s['kind']!r}; valid: {', '.join(KINDS)}")
+            raise not_valid(f"{whose}: kind", repr(s["kind"]), ", ".join(KINDS))
         needs, may = (keys.split() for keys in OF_KIND[kind])
         for wrong in [
-            *(f"{key} is missing" for key in needs if key not in s),
+            *(f"the key {key} is missing" for key in needs if key not in s),
             *(f"unknown key {key}" for key in s if key not in {*OF_EACH, *needs, *may}),
-            *["least and most are missing, one of them is needed"]
+            *["the keys least and most are missing, of which one is needed"]
             * ("least" in may and not {"least", "most"} & set(s)),
         ]:
             raise BadInput(f"{whose}: {wrong}; valid for {kind}: {', '.join([*needs, *may])}")
         if s.get("by", "ratio") not in ("ratio", "difference"):
-            raise BadInput(f"{whose}: by is {s['by']!r}; valid: ratio, difference")
+            raise not_valid(f"{whose}: by", repr(s["by"]), "ratio, difference")
         if not isinstance(over := s.get("averaged", []), list) or not all(
             isinstance(name, str) and name in SETTINGS for name in over
         ):
-            raise BadInput(f"{whose}: averaged is {over!r}; valid: a list of settings")
+            raise not_valid(f"{whose}: averaged", repr(over), "a list of names of settings")
         kinds = NUMBERS | ({"expect": NUMBERS["least"]} if kind == "covers" else {})
         s |= {key: read(f"{whose}: {key}", kinds[key], s[key]) for key in kinds.keys() & s.keys()}
         for key in {"where", "a", "b", "for_each", "at_each", "b_each"} & s.keys():
             e.grid.check_chosen(f"{whose}: {key}", s[key], key.endswith("_each"))
         if "over" in s and (kind == "disjoint") != isinstance(s["over"], list):
-            raise BadInput(
-                f"{whose}: over is {s['over']!r}; valid:"
-                f" {'a list of numbers' if kind == 'disjoint' else 'a setting of the grid'}"
+            raise not_valid(
+                f"{whose}: over",
+                repr(s["over"]),
+                "a list of numbers"
+                if kind == "disjoint"
+                else "the name of a setting that the grid varies",
             )
         if kind != "disjoint" and "over" in s:
             e.grid.check_chosen(f"{whose}: over", {str(s["over"]): s.get("among", [])}, True)

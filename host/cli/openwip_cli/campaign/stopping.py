@@ -16,7 +16,7 @@ import math
 import pathlib
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import not_valid
 from ..figures.estimates import CONFIDENCE, estimate
 from ..settings.command_line import read
 from ..settings.kinds import Integer, Real
@@ -85,9 +85,10 @@ def read_until(path: pathlib.Path, given: Any, most: int) -> Until | None:
         "metric": None,
     }
     if not isinstance(given, dict) or "half_width" not in given:
-        raise BadInput(
-            f"experiment file {path}: until is {given!r}; valid: a mapping with half_width"
-            " and perhaps at_least, rare, metric"
+        raise not_valid(
+            f"experiment file {path}: until",
+            repr(given),
+            "a mapping with the key half_width and perhaps at_least, rare, metric",
         )
     check_parts(path, given, kinds)
     checked: dict[str, Any] = {

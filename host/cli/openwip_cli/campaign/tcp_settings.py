@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..figures import checks
 from ..figures.facts import Facts
 from ..runs import ns3_tcp
@@ -45,9 +45,10 @@ def read(words: Iterable[str]) -> dict[str, Any]:
                 " valid: one of the two"
             )
     if (control := given.get("congestion_control", OF_LINUX[0])) not in OF_LINUX:
-        raise BadInput(
-            f"--tcp congestion_control is {control!r}; valid: {', '.join(OF_LINUX)}; with --time"
-            " ns3 others (docs/explanation/ns3.md)"
+        raise not_valid(
+            "--tcp congestion_control",
+            repr(control),
+            f"{', '.join(OF_LINUX)}; with --time ns3 others (docs/explanation/ns3.md)",
         )
     return {
         name: command_line.read(f"--tcp {name}", SETTINGS[name].kind, value)
@@ -145,8 +146,11 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
     """The TCP settings of a workload for ns-3, `sender` among them; those in `given` (--tcp) take
     precedence. Raises BadInput for a setting that ns-3 does not have."""
     if work.get("qdisc", "none") != "none":
-        raise BadInput(
-            f"qdisc is {work['qdisc']!r} with --time ns3, where no host has a queue; valid: none"
+        raise not_valid(
+            "qdisc",
+            repr(work["qdisc"]),
+            "none",
+            more=" with --time ns3, whose hosts have no queueing discipline",
         )
     if work["kind"] == "voip":
         return {}
@@ -154,8 +158,8 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
     if work["kind"] in VIRTUAL:
         if not work["sender"]:
             raise BadInput(
-                "the sender has no sysctls, so it is this kernel's TCP, which --time ns3 does not"
-                " have; valid: a sender with sysctls"
+                "the sender sets no sysctl and so is the TCP of this computer's kernel as it is,"
+                " which --time ns3 cannot run; valid: a sender with the key sysctls"
             )
         window = work["window_bytes"]  # bytes; the send buffer is twice that, as in Linux
         route = work.get("route", {})
@@ -182,8 +186,8 @@ def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[st
     tcp |= {"receive_window": work["window_bytes"]} if work["window_bytes"] else {}
     tcp |= given
     if tcp["sender"] not in ns3_tcp.SENDERS:
-        raise BadInput(
-            f"sender is {tcp['sender']} with --time ns3; valid: {', '.join(ns3_tcp.SENDERS)}"
+        raise not_valid(
+            "sender", tcp["sender"], ", ".join(ns3_tcp.SENDERS), more=" with --time ns3"
         )
     if tcp["sender"] in ns3_tcp.WITHOUT_TIMESTAMPS:
         tcp |= {"timestamps": "off"}

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..air import SAMPLE_RATE
 from ..cell.cell import STATIONS
-from ..errors import BadInput, cause_of
+from ..errors import BadInput, cause_of, not_valid
 from ..machine import system
 from ..machine.places import Places
 from ..measure import flows
@@ -53,9 +53,11 @@ def queue_commands(work: dict[str, Any], device: str) -> list[str]:
     if work.get("qdisc", "none") == "none":
         return []
     if "bottleneck_mbps" not in work:
-        raise BadInput(
-            f"qdisc is {work['qdisc']!r} without bottleneck_mbps: nothing would wait in it; valid:"
-            " both"
+        raise not_valid(
+            "qdisc",
+            repr(work["qdisc"]),
+            "both",
+            more=" without bottleneck_mbps: nothing would wait in it",
         )
     rate, packets = (
         f"{work['bottleneck_mbps'] * 1000:.0f}kbit",

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..cell.cell import Cell
 from ..cell.running import running_cell
-from ..errors import BadInput, how_ended
+from ..errors import BadInput, how_ended, not_valid
 from ..figures import report
 from ..machine import outputs, system
 from ..machine.places import Places, operand, version
@@ -38,9 +38,14 @@ def add_limits(p: Parser) -> None:
         Real(0.001, 1e6),
         was="--seconds",
         metavar="S",
-        help="end after S seconds of air time",
+        help="end after this time in seconds, counted in samples of the radio",
     )
-    p.value("--count", Integer(1, 1 << 40), metavar="N", help="end after N packets")
+    p.value(
+        "--count",
+        Integer(1, 1 << 40),
+        metavar="N",
+        help="end after this number of packets and frames",
+    )
     p.add_argument(
         "--only",
         metavar="ip|frames",
@@ -50,14 +55,15 @@ def add_limits(p: Parser) -> None:
         "--snap",
         Integer(64, 65535),
         metavar="N",
-        help="keep N bytes of each packet, 64..65535 (default all)",
+        help="number of bytes of each packet to keep, 64..65535 (default all)",
     )
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     p = Parser(
         "capture",
-        "IP packets at both TUNs and link frames of a running cell, as pcapng for Wireshark.",
+        "Captures the IP packets at the TUN interfaces of both stations and the link frames of a"
+        " running cell, as pcapng for Wireshark.",
         "demo",
     )
     p.add_argument(
@@ -80,8 +86,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--install-wireshark",
         action="store_true",
         help=(
-            "put the dissector, the capture interfaces and the profile OpenWIP into Wireshark's"
-            " folders"
+            "install the dissector of OpenWIP's link frames, its capture interfaces and its"
+            " profile in Wireshark's folders"
         ),
     )
     p.add_argument(
@@ -95,15 +101,15 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     check_only(given.only)
     if given.format == "pcap" and given.only is None:
         raise BadInput(
-            "--format is pcap, which has packets of one kind, and --only is not given; valid: --only"
-            " ip, or --only frames"
+            "--format is pcap without --only, and a pcap file holds packets of one link type;"
+            " valid: --only ip, or --only frames"
         )
     return given
 
 
 def check_only(only: str | None) -> None:
     if only is not None and only not in ONLY:
-        raise BadInput(f"--only is {only!r}; valid: {', '.join(ONLY)}")
+        raise not_valid("--only", repr(only), ", ".join(ONLY))
 
 
 def limits(given: argparse.Namespace) -> list[str]:

@@ -13,7 +13,7 @@ import shutil
 import sys
 
 from ..cell import cell as cells
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import system
 from ..machine.places import Places
 from ..settings.command_line import Parser, check_cell_name
@@ -88,7 +88,7 @@ def cell_of(given: argparse.Namespace) -> str:
         return check_cell_name(given.name)
     interface = given.extcap_interface or ""
     if not interface.startswith(PREFIX):
-        raise BadInput(f"--extcap-interface is {interface!r}; valid: {PREFIX}CELL")
+        raise not_valid("--extcap-interface", repr(interface), f"{PREFIX}CELL")
     return check_cell_name(interface.removeprefix(PREFIX))
 
 
@@ -111,8 +111,8 @@ def start_capture(given: argparse.Namespace) -> None:
     if os.geteuid() != 0:
         if shutil.which("sudo") is None or not os.path.exists(LIVE_CAPTURE):
             raise BadInput(
-                f"a cell belongs to root: start Wireshark with sudo, or allow {LIVE_CAPTURE}"
-                f" ({HELP})"
+                "only root may capture from a cell: start Wireshark with sudo, or allow"
+                f" {LIVE_CAPTURE} ({HELP})"
             )
         command = ["sudo", "-n", "-u", system.ACCOUNT, LIVE_CAPTURE, "--name", name, *limits]
     try:

@@ -8,7 +8,7 @@ import pathlib
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import outputs
 from ..measure import packet_rtt, time_sequence
 from ..settings.command_line import Parser
@@ -70,7 +70,7 @@ def draw(
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    p = Parser("capture plot", "Time-sequence graph of a TCP connection in a capture.")
+    p = Parser("capture plot", "Draws the time-sequence graph of a TCP connection in a capture.")
     p.add_argument(
         "capture",
         metavar="FILE",
@@ -91,18 +91,25 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         Real(0, 1e6),
         dest="from_s",
         metavar="S",
-        help="left end, seconds from the first data on",
+        help="left end of the time axis, in seconds after the first data of the connection",
     )
     p.value(
-        "--until", Real(0, 1e6), dest="until_s", metavar="S", help="right end, in the same seconds"
+        "--until",
+        Real(0, 1e6),
+        dest="until_s",
+        metavar="S",
+        help="right end of the time axis, in seconds after the first data of the connection",
     )
-    p.add_argument("--window", action="store_true", help="the receiver's window is drawn, too")
+    p.add_argument("--window", action="store_true", help="also draw the receive window")
     given = p.parse_args(arguments)
     if pathlib.Path(given.out).suffix not in FORMATS:
-        raise BadInput(f"--out is {given.out!r}; valid: a name that ends with {', '.join(FORMATS)}")
+        raise not_valid("--out", repr(given.out), f"a name that ends with {', '.join(FORMATS)}")
     if None not in (given.from_s, given.until_s) and given.from_s >= given.until_s:
-        raise BadInput(
-            f"--from is {given.from_s:g} with --until {given.until_s:g}; valid: less than that"
+        raise not_valid(
+            "--from",
+            f"{given.from_s:g}",
+            "a time before --until",
+            more=f" s with --until {given.until_s:g} s",
         )
     return given
 
@@ -112,16 +119,23 @@ def connection_of(path: str, number: int) -> tuple[packet_rtt.Flow, time_sequenc
         found = list(time_sequence.all_of_capture(path).items())
     except OSError as e:
         raise BadInput(
-            f"capture {path} cannot be read: {e.strerror}; valid: a capture that can"
+            f"capture {path} cannot be read: {e.strerror}; valid: a readable pcapng or pcap file"
         ) from None
     except ValueError as e:
-        raise BadInput(f"capture {path}: {e}; valid: a capture of OpenWIP") from None
-    if not found:
-        raise BadInput(f"capture {path} has no data of TCP over IPv4; valid: one that has")
-    if number > len(found):
         raise BadInput(
-            f"--connection is {number}, and {path} has {len(found)} with data; valid:"
-            f" 1..{len(found)}"
+            f"capture {path}: {e}; valid: a file of ./openwip capture, or of --capture"
+        ) from None
+    if not found:
+        raise BadInput(
+            f"capture {path} has no TCP segment with data over IPv4; valid: a capture of a TCP"
+            " transfer"
+        )
+    if number > len(found):
+        raise not_valid(
+            "--connection",
+            number,
+            f"1..{len(found)}",
+            more=f", and {path} has {len(found)} TCP connections with data",
         )
     return found[number - 1]
 

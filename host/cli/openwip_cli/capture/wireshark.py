@@ -30,7 +30,10 @@ def pick(found: dict[str, str], *names: str) -> pathlib.Path:
     for name in names:
         if found.get(name):
             return pathlib.Path(found[name])
-    raise BadInput(f"this tshark does not name its folder '{names[0]}' (tshark -G folders)")
+    raise BadInput(
+        f"tshark -G folders names no folder '{names[0]}'; valid: a tshark that has one, 3.0 or"
+        " later"
+    )
 
 
 def places(
@@ -66,7 +69,9 @@ def install(top: pathlib.Path) -> int:
             link.symlink_to(target)
         except OSError as e:
             if link.name != "openwip-extcap":
-                raise BadInput(f"{link}: {e.strerror}") from None
+                raise BadInput(
+                    f"{link}: the link to {target} cannot be made: {e.strerror}"
+                ) from None
             left.append(
                 f"{link}: {e.strerror}; this Wireshark has no extcap folder of the user's: "
                 "run it again with sudo, or set WIRESHARK_EXTCAP_DIR"

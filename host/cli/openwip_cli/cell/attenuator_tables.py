@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..air import SLOTS_PER_SECOND
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import snr_trace
 from ..machine.places import Places
 from ..messages.attenuator import STEP_DB, Attenuator
@@ -34,9 +34,7 @@ def quarters(where: str, text: str) -> int:
     except ValueError:
         db = math.nan
     if not 0 <= db <= MOST_DB:
-        raise BadInput(
-            f"{where} is {text!r}; valid: 0 to 63.5 dB (31.75 where chips are not in series)"
-        )
+        raise not_valid(where, repr(text), "0 to 63.5 dB (31.75 where chips are not in series)")
     return math.floor(db / STEP_DB + 0.5)
 
 
@@ -47,9 +45,8 @@ def channel_numbers(where: str, words: Sequence[str]) -> list[int]:
         or any(not 1 <= n <= NOF_CHANNELS for n in numbers)
         or numbers != sorted(set(numbers))
     ):
-        raise BadInput(
-            f"{where} is {','.join(words)!r}; valid: channels of 1..{NOF_CHANNELS}, ascending, such"
-            " as 1,3"
+        raise not_valid(
+            where, repr(",".join(words)), f"channels of 1..{NOF_CHANNELS}, ascending, such as 1,3"
         )
     return numbers
 
@@ -68,8 +65,8 @@ def read_table(path: str) -> tuple[list[int], bytes]:
         ) from None
     if len(rows) < 2:
         raise BadInput(
-            f"{path} has {len(rows)} lines; valid: a line of channels (1,3), then a line of dB for"
-            " each step"
+            f"{path} has {len(rows)} lines; valid: a line of channels (such as 1,3), then for each"
+            " step a line of their levels in dB"
         )
     channels = channel_numbers(f"{path}:{rows[0][0]}", rows[0][1])
     levels = bytearray()
@@ -90,8 +87,8 @@ def limits(device: Attenuator, channels: Sequence[int]) -> list[int]:
         if ";" not in answer:
             device.errors()
             raise BadInput(
-                f"channel {c} is not there: its chip is in series with that of channel {c - 1};"
-                " valid: the channel of both"
+                f"channel {c} of the attenuator cannot be set by itself: its chip is in series"
+                f" with that of channel {c - 1}; valid: channel {c - 1}, which sets both"
             )
         most.append(round(float(answer.partition(";")[0]) / STEP_DB))
     return most
@@ -101,7 +98,7 @@ def check_levels(channels: Sequence[int], table: bytes, most: Sequence[int]) -> 
     for column, (c, top) in enumerate(zip(channels, most)):
         if (found := max(table[column :: len(channels)])) > top:
             raise BadInput(
-                f"{found * STEP_DB:g} dB is the level of channel {c}; valid: 0 to"
+                f"the level of channel {c} of the attenuator is {found * STEP_DB:g} dB; valid: 0 to"
                 f" {top * STEP_DB:g} "
                 "(63.5 where two chips are in series: ./openwip attenuator set --series)"
             )

@@ -5,7 +5,7 @@
 import zmq
 from google.protobuf.message import DecodeError
 
-from ..errors import BadInput
+from ..errors import not_valid
 from ..figures.through_radios import TERMINAL
 from ..messages import control
 from ..shapes import AirStatus
@@ -35,12 +35,14 @@ def find(
     try:
         air = ask(str(endpoint), keys)
     except SILENT:
-        raise BadInput(f"{what} is {endpoint!r}, where no fader answers; valid: {valid}") from None
+        raise not_valid(what, repr(endpoint), valid, more=", where no fader answers") from None
     nodes = [n.name for n in getattr(air, "nodes", ())]
     if getattr(air, "clock", "") != "fader" or TERMINAL not in nodes:
-        raise BadInput(
-            f"{what} is {endpoint!r}, with nodes {', '.join(nodes) or 'none'}; valid: a fader with"
-            f" one of the name {TERMINAL}"
+        raise not_valid(
+            what,
+            repr(endpoint),
+            f"a fader with a node {TERMINAL}",
+            more=f", with nodes {', '.join(nodes) or 'none'}",
         )
     return air
 

@@ -27,7 +27,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import own_files, system
 
 
@@ -113,8 +113,8 @@ def read(given: argparse.Namespace, stations: tuple[str, ...] = STATIONS) -> Out
         kind, _, name = place.partition(":")
         valid = {"netns": r"[\w.-]+", "pid": r"[1-9]\d*", "if": r"[\w.@-]{1,15}"}
         if station not in stations or kind not in KINDS or not re.fullmatch(valid[kind], name):
-            raise BadInput(
-                f"--attach is {text!r}; valid: {'|'.join(stations)}=netns:NAME, pid:PID or if:NAME"
+            raise not_valid(
+                "--attach", repr(text), f"{'|'.join(stations)}=netns:NAME, pid:PID or if:NAME"
             )
         if station in attached:
             raise BadInput(f"--attach {station}= is given twice; valid: once")
@@ -125,11 +125,14 @@ def read(given: argparse.Namespace, stations: tuple[str, ...] = STATIONS) -> Out
             raise BadInput("--between is given with --attach; valid: one of the two")
         for name in between:
             if not re.fullmatch(r"[\w.@-]{1,15}", name):
-                raise BadInput(f"--between is {name!r}; valid: two interfaces of this computer")
+                raise not_valid("--between", repr(name), "two interfaces of this computer")
         attached = {s: Place("if", name) for s, name in zip(STATIONS, between)}
     places = list(attached.values())
     if len(places) == 2 and places[0] == places[1]:
-        raise BadInput(f"both stations are attached to {places[0]}; valid: another one for each")
+        raise BadInput(
+            f"--attach connects both stations to {places[0]}; valid: a different namespace or"
+            " interface for each"
+        )
     return Outside(getattr(given, "gateway", False), attached)
 
 
@@ -157,8 +160,8 @@ def check(wanted: Outside) -> None:
     if wanted.gateway:
         if shutil.which("nft") is None:
             raise BadInput(
-                "--gateway: nft is missing, by which addresses are masqueraded: apt install"
-                " nftables"
+                "--gateway: the program nft, which translates the addresses (NAT), is not"
+                " installed: apt install nftables"
             )
         if not default_interfaces():
             raise BadInput(
@@ -170,7 +173,9 @@ def check(wanted: Outside) -> None:
         if place.kind == "if":
             check_interface(where, place.name)
         elif not os.path.exists(place.namespace):
-            raise BadInput(f"{where}: there is no such {place.kind}; valid: one that exists")
+            raise BadInput(
+                f"{where}: this computer has no such {place.kind}; valid: one that exists"
+            )
         elif os.path.samefile(place.namespace, "/proc/self/ns/net"):
             raise BadInput(
                 f"{where} is this computer's own network namespace; valid: another one, or"
@@ -460,9 +465,8 @@ def free_index() -> int:
         if f"10.43.{index}.1" not in taken:
             return index
     raise BadInput(
-        "--gateway: all networks 10.43.0.0/30 to 10.43.255.0/30 are taken; valid: when one of them"
-        " is"
-        " free"
+        "--gateway: all networks 10.43.0.0/30 to 10.43.255.0/30 are in use on this computer;"
+        " valid: at least one of them free"
     )
 
 

@@ -28,7 +28,7 @@ from typing import TypeAlias
 import zmq
 import zmq.utils.z85
 
-from ..errors import BAD_INPUT, SIGNALS, BadInput
+from ..errors import BAD_INPUT, SIGNALS, BadInput, not_valid
 from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings.command_line import Parser
@@ -125,8 +125,8 @@ def read_key_file(path: pathlib.Path | str, secret: bool) -> tuple[bytes, bytes]
     try:
         if secret and os.stat(path).st_mode & 0o077:
             raise BadInput(
-                f"{path}: others may read it (mode {os.stat(path).st_mode & 0o777:04o}); valid:"
-                " 0600"
+                f"{path}: users other than its owner may access this file with a secret key (mode"
+                f" {os.stat(path).st_mode & 0o777:04o}); valid: mode 0600"
             )
         fields = dict(
             line.split(None, 1)
@@ -190,7 +190,7 @@ def keys_of(what: str, endpoint: str, folder: pathlib.Path | str | None) -> Clie
             f"{what} {endpoint}: {needed} it needs --keys DIR with server.public and client.key"
         )
     if folder is not None and not endpoint.startswith("tcp://"):
-        raise BadInput(f"--keys is {folder} with {what} {endpoint}; valid: with tcp://ADDR:PORT")
+        raise not_valid("--keys", folder, "with tcp://ADDR:PORT", more=f" with {what} {endpoint}")
     return ClientKeys(folder) if folder is not None else None
 
 
@@ -208,7 +208,8 @@ def make_keys(folder: pathlib.Path | str) -> list[str]:
         there = [name for name in files if (folder / name).exists()]
         if there:
             raise BadInput(
-                f"{folder / there[0]} exists; valid: another folder, or after it is removed"
+                f"{folder / there[0]} exists already, and keys are not overwritten; valid: another"
+                " folder, or this one after the file is removed"
             )
         for name, (text, mode) in files.items():
             with open(
@@ -226,11 +227,11 @@ def make_keys(folder: pathlib.Path | str) -> list[str]:
 def keys_main(arguments: list[str], _places: Places) -> int:
     p = Parser(
         "keys",
-        "Keys for demo and emulate --listen: server.key and client.key (mode 0600), "
-        "server.public and client.public.",
+        "Makes encryption keys (CURVE) for --listen of demo and emulate and for the stations of"
+        " two computers: server.key and client.key (mode 0600), server.public and client.public.",
     )
     p.add_argument(
-        "folder", metavar="DIR", help="folder of the keys; it is made if it does not exist"
+        "folder", metavar="DIR", help="folder for the keys; it is made if it does not exist"
     )
     given = p.parse_args(arguments)
     made = make_keys(given.folder)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..errors import BadInput, CellDied, Terminated, catch
+from ..errors import BadInput, CellDied, Terminated, catch, not_valid
 from ..machine import placement, procfs, rights, system
 from ..machine.places import Places, versions
 from ..machine.reason import Cause
@@ -43,7 +43,7 @@ class Progress:
 def check_congestion_control(wanted: str) -> None:
     there = pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     if wanted not in there:
-        raise BadInput(f"--tcp-cc is {wanted}; valid: what this kernel has, {', '.join(there)}")
+        raise not_valid("--tcp-cc", wanted, f"what this kernel has, {', '.join(there)}")
 
 
 def take_over(cell: Cell, progress: Callable[[str], None]) -> None:

@@ -13,7 +13,7 @@ import re
 import socket
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import rights
 from ..machine.places import Places
 from ..settings.scenario import Scenario
@@ -45,7 +45,8 @@ def adjacent_channel_warning(power: float | None) -> str:
         ""
         if power is None or power <= MASKED_DBM
         else (
-            f"{power:g} dBm: beside the carrier the mask of TS 36.104 (Local Area) was evaluated up to"
+            f"{power:g} dBm: beside the carrier the mask of TS 36.104 (Local Area) was evaluated"
+            " up to"
             f" {MASKED_DBM} dBm only; look at the neighbours"
         )
     )
@@ -87,9 +88,10 @@ class Radio:
 def parse_peer(text: str) -> tuple[str, int]:
     found = re.fullmatch(r"(\[[0-9a-fA-F:%.\w]+\]|[^\s:/\[\]]+)(?::(\d{1,5}))?", text)
     if not found or not 1 <= int(found[2] or PORT) <= 65535:
-        raise BadInput(
-            f"--peer is {text!r}; valid: HOST or HOST:PORT, the other computer's name or address"
-            f" (port {PORT} by default)"
+        raise not_valid(
+            "--peer",
+            repr(text),
+            f"HOST or HOST:PORT, the other computer's name or address (port {PORT} by default)",
         )
     return found[1].strip("[]"), int(found[2] or PORT)
 
@@ -104,9 +106,11 @@ def peer(role: str, text: str, keys: str | None) -> Peer:
             s.connect(address)
             own_address = s.getsockname()[0]
     except OSError as e:
-        raise BadInput(
-            f"--peer is {text!r}: {e.strerror or e}; valid: a computer that can be reached from"
-            " this one"
+        raise not_valid(
+            "--peer",
+            repr(text),
+            "a computer that can be reached from this one",
+            more=f": {e.strerror or e}",
         ) from None
     far = str(address[0])
     if keys is None:

@@ -362,8 +362,8 @@ def copy_logs(cell: Cell, folder: str, inputs: Sequence[str]) -> str | None:
 def not_ended(cell: Cell, processes: Sequence[str]) -> str:
     """A sentence about processes that could not be ended."""
     return (
-        f"cannot be ended by this root and run on: {', '.join(processes)}; root with all rights"
-        f" ends them: ./openwip down{cell.named}"
+        f"this root account lacks the capabilities to end these processes, which go on running:"
+        f" {', '.join(processes)}; as root with all capabilities, run ./openwip down{cell.named}"
     )
 
 

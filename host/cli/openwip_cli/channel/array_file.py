@@ -148,7 +148,7 @@ class ArrayLog:
                 )
             array = found[0]
         if array.kind != "real":
-            raise arrays.wrong(f"has {array}, which are no real numbers")
+            raise arrays.wrong(f"has {array}, which is not an array of real numbers")
         many = [n for n in array.shape if n != 1]
         if len(many) > 1 and (len(array.shape) != 2 or array.shape[1] not in WIDTHS):
             turned = ", so transpose it" if array.shape[0] in WIDTHS else ""
@@ -163,7 +163,9 @@ class ArrayLog:
                 if array.name.lower() != key or array.kind != "real":
                     continue
                 if math.prod(array.shape) != self.nof_rows:
-                    raise arrays.wrong(f"has {array} for {self.nof_rows} rows of {self.array.name}")
+                    raise arrays.wrong(
+                        f"has {array} of times, and {self.nof_rows} rows of {self.array.name}"
+                    )
                 times = arrays.whole(array).ravel() * (1e-3 if key.endswith("_ms") else 1)
                 if not numpy.isfinite(times).all():
                     raise arrays.wrong(f"has times in {array.name} that are no numbers")

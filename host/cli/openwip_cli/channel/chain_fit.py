@@ -101,14 +101,14 @@ def fit(lost: Any) -> dict[str, Any]:
     blocks, users = lost.shape
     if not lost.any() or lost.all():
         raise BadInput(
-            f"{'all' if lost.any() else 'none'} of the {lost.size} blocks are lost; valid: a trace"
-            " in which some blocks arrive and some are lost"
+            f"{'all' if lost.any() else 'none'} of the {lost.size} blocks of the trace are lost;"
+            " valid: a trace in which some blocks arrive and some are lost"
         )
     n = counts(lost)
     if n["c1"] == 0 or n["1"] == 0:
         raise BadInput(
-            "no block is lost behind one that arrives, with another block behind it; valid: a"
-            " longer trace"
+            "the trace has no loss that follows an arrived block and has a block after it, so no"
+            " transition probability can be estimated; valid: a longer trace"
         )
     errors, again = n["1"] + n["2"], n["12"] + n["22"]
     p_c1, p_ee = wilson(n["c1"], n["c"]), wilson(again, errors)
@@ -176,7 +176,8 @@ def text_of(result: dict[str, Any], file: str) -> str:
             f" ({p_text(result['independence']['p_value'])})"
         ),
         f"  two states    pCE {interval_text(two['p_ce'])}, pEE {interval_text(two['p_ee'])}",
-        f"  three states  pC1 {interval_text(three['p_c1'])}, p12 {interval_text(three['p_12'])}, p22 {interval_text(three['p_22'])}",
+        f"  three states  pC1 {interval_text(three['p_c1'])}, p12 {interval_text(three['p_12'])}, p22"
+        f" {interval_text(three['p_22'])}",
         (
             f"  the third state is {'' if third_state['needed'] else 'not '}significant"
             f" ({p_text(third_state['p_value'])})"

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..air import SLOTS_PER_SECOND
 from ..cell.running import running_cell
-from ..errors import BadInput, of_program
+from ..errors import BadInput, not_valid, of_program
 from ..machine import outputs, scratch, snr_trace, system
 from ..machine.confined import printable
 from ..machine.places import Places, operand, version
@@ -24,16 +24,16 @@ from . import resampled, satellite_pass
 
 USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 
-  list                         list the channel definitions
-  render NAME -o FILE.h5       make a trace from a channel definition (render --help)
-  info FILE.h5 [--json[=FILE]] check a trace and say what it is
-  plot FILE.h5 -o FILE.png     plot a trace: heat map, fading spectrum, distribution, level
-  import FILE -o FILE.h5       make a trace from a log of SNRs in dB: CSV of any dialect, JSON lines,
+  list                         list the channel models that a cell can have by name
+  render NAME -o FILE.h5       make an SNR trace from a channel model (render --help)
+  info FILE.h5                 check an SNR trace and print what it holds
+  plot FILE.h5 -o FILE.png     plot an SNR trace: heat map, fading spectrum, distribution, level
+  import FILE -o FILE.h5       make an SNR trace from a log of SNRs in dB: CSV of any dialect, JSON lines,
                                MATLAB, NumPy, HDF5; or from the channel response of a ray tracer
-  export FILE.h5 --csv|--mahimahi|--kaunet FILE
-  pass -o FILE.csv             delay and Doppler shift of a satellite's pass (pass --help)
-  record -o FILE.h5            record a trace in a running cell (demo or emulate --keep)
-  fit FILE [--json[=FILE]]     Markov chains from a trace of lost blocks or packets: text, CSV, .npy
+  export FILE.h5 --csv FILE    write an SNR trace as CSV, or for other emulators (--mahimahi, --kaunet)
+  pass -o FILE.csv             compute delay and Doppler shift of a satellite's pass (pass --help)
+  record -o FILE.h5            record an SNR trace in a running cell (demo or emulate --keep)
+  fit FILE [--json[=FILE]]     fit Markov chains to a trace of lost blocks or packets: text, CSV, .npy
 
 openwip channel COMMAND --help says more."""
 
@@ -102,8 +102,11 @@ def writing(
 
 
 def list_channels(arguments: list[str], places: Places) -> int:
-    p = Parser("channel list")
-    p.json("the definitions, an object in each line,")
+    p = Parser(
+        "channel list",
+        "Lists the channel definitions: the channel models that a cell can have by name.",
+    )
+    p.json("the channel definitions, an object in each line,")
     given = p.parse_args(arguments)
     outputs.check_given("--json", given.json)
     lines = run_program(places, ["list"])
@@ -126,51 +129,82 @@ def list_channels(arguments: list[str], places: Places) -> int:
 
 
 def render(arguments: list[str], places: Places) -> int:
-    p = Parser("channel render")
+    p = Parser("channel render", "Computes an SNR trace from a channel definition.")
     p.add_argument(
         "channel",
         metavar="NAME",
         help="name of a channel definition (openwip channel list), or FILE.yaml",
     )
-    p.add_argument("-o", "--out", was="--output", required=True, metavar="FILE.h5")
-    p.setting(table.setting("seed", "emulate"), help="seed of the channel's realisation")
     p.add_argument(
-        "--duration", was="--seconds", default="30", help="length of the trace (default 30)"
+        "-o",
+        "--out",
+        was="--output",
+        required=True,
+        metavar="FILE.h5",
+        help="file with the SNR trace to write (HDF5)",
+    )
+    p.setting(table.setting("seed", "emulate"), help="seed of the random channel")
+    p.add_argument(
+        "--duration",
+        was="--seconds",
+        default="30",
+        help="length of the trace in seconds (default 30)",
     )
     p.setting(
-        table.setting("channel.snr_db", "emulate"), help="mean SNR (mean of the linear values)"
+        table.setting("channel.snr_db", "emulate"),
+        help="mean SNR of the trace (mean of the linear values)",
     )
     p.setting(table.setting("channel.speed_kmh", "emulate"))
-    p.add_argument("--carrier-hz", help="carrier frequency (default: the definition's)")
-    p.add_argument("--delay-spread-ns", help="rms delay spread of a TDL channel")
+    p.add_argument(
+        "--carrier-hz",
+        help=(
+            "carrier frequency in Hz, with which the Doppler frequency follows from the speed"
+            " (default: the definition's)"
+        ),
+    )
+    p.add_argument(
+        "--delay-spread-ns",
+        help=(
+            "rms delay spread of the channel models tdl-a to tdl-e, in ns (default: the"
+            " definition's)"
+        ),
+    )
     p.setting(table.setting("channel.user", "demo"))
     p.setting(table.setting("channel.shadowing", "demo"), default=None)
     p.add_argument(
         "--horizon",
         default="3",
-        help="number of slots from the time of a prediction to the slot that it predicts"
-        " (default 3)",
+        help=(
+            "prediction horizon: number of slots (2/3 ms each) from the time of an SNR prediction"
+            " to the slot that it is for (default 3)"
+        ),
     )
     nmse = table.setting("channel.prediction_nmse", "emulate")
     p.setting(
         nmse,
         kind=number_of(nmse.kind),
         default=None,
-        help="add predictions of this NMSE, without bias",
+        help=(
+            "also write unbiased predictions of the SNR with this normalised mean squared error"
+            " (NMSE)"
+        ),
     )
     p.add_argument(
-        "--predictor", action="store_true", help="add the predictions of the receiver's predictor"
+        "--predictor",
+        action="store_true",
+        help="also write the predictions of the SNR that the receiver's predictor makes",
     )
     kind = table.setting("phy.predictor", "demo").kind
     p.value(
         "--method",
         kind,
-        metavar="X",
-        help=f"prediction method for --predictor; {kind.valid} (default delay)",
+        metavar="METHOD",
+        help="with --predictor: algorithm of the receiver's predictor (as --predictor of demo);"
+        f" {kind.valid} (default delay)",
     )
     given = vars(p.parse_args(arguments))
     if given["method"] is not None and not given["predictor"]:
-        raise BadInput(f"--method is {given['method']!r} without --predictor; valid: with it")
+        raise not_valid("--method", repr(given["method"]), "with it", more=" without --predictor")
     given["output"] = outputs.checked("-o", given["output"], given["channel"])
     if isinstance(given["shadowing"], float):
         given["shadowing_db"] = given.pop("shadowing")
@@ -217,9 +251,9 @@ def summary(d: dict[str, Any]) -> str:
 
 
 def info(arguments: list[str], places: Places) -> int:
-    p = Parser("channel info")
-    p.add_argument("file", metavar="FILE.h5")
-    p.json("everything")
+    p = Parser("channel info", "Checks a file with an SNR trace and prints what it holds.")
+    p.add_argument("file", metavar="FILE.h5", help="file with an SNR trace (HDF5)")
+    p.json("all attributes of the trace")
     given = p.parse_args(arguments)
     outputs.check_given("--json", given.json, given.file)
     d = describe(places, given.file)
@@ -233,11 +267,18 @@ def info(arguments: list[str], places: Places) -> int:
 
 
 def plot(arguments: list[str], places: Places) -> int:
-    p = Parser("channel plot")
-    p.add_argument("file", metavar="FILE.h5")
-    p.add_argument("-o", "--out", was="--output", required=True, metavar="FILE.png")
+    p = Parser(
+        "channel plot", "Plots an SNR trace: heat map, fading spectrum, distribution and level."
+    )
+    p.add_argument("file", metavar="FILE.h5", help="file with an SNR trace (HDF5)")
+    p.add_argument(
+        "-o", "--out", was="--output", required=True, metavar="FILE.png", help="picture to write"
+    )
     p.value(
-        "--heat-seconds", Real(0.001, 86400), default=1.0, help="length of the heat map (default 1)"
+        "--heat-seconds",
+        Real(0.001, 86400),
+        default=1.0,
+        help="length of the heat map of SNR over time and frequency, in seconds (default 1)",
     )
     given = p.parse_args(arguments)
     outputs.check("-o", given.output, given.file)
@@ -254,18 +295,39 @@ def plot(arguments: list[str], places: Places) -> int:
 
 
 def import_log(arguments: list[str], places: Places) -> int:
-    p = Parser("channel import")
-    p.add_argument("file", metavar="FILE")
-    p.add_argument("-o", "--out", was="--output", required=True, metavar="FILE.h5")
+    p = Parser(
+        "channel import",
+        "Makes an SNR trace from a log of measured SNRs, or from the channel response of a ray"
+        " tracer.",
+    )
     p.add_argument(
-        "--channel", default="imported", help="name of the channel in the trace (default imported)"
+        "file",
+        metavar="FILE",
+        help=(
+            "log of SNRs in dB (CSV, JSON lines, MATLAB, NumPy, HDF5), or channel response of a"
+            " ray"
+            " tracer"
+        ),
+    )
+    p.add_argument(
+        "-o",
+        "--out",
+        was="--output",
+        required=True,
+        metavar="FILE.h5",
+        help="file with the SNR trace to write (HDF5)",
+    )
+    p.add_argument(
+        "--channel",
+        default="imported",
+        help="name by which the trace calls its channel (default imported)",
     )
     p.add_argument(
         "--rate",
         type=float,
         help=(
-            "rows per second of the log (default: what its column of times says, or 1500);"
-            " rows at another rate than 1500 are interpolated"
+            "number of rows per second of the log (default: as its column of times says, or 1500);"
+            " rows at another rate than 1500 per second are interpolated to slots"
         ),
     )
     p.add_argument(
@@ -289,7 +351,10 @@ def import_log(arguments: list[str], places: Places) -> int:
         "--snr",
         Real(-60, 80),
         default=None,
-        help="mean SNR of a channel response: complex gains and delays of paths (default 16)",
+        help=(
+            "mean SNR in dB of the trace made from a channel response (complex gains and delays of"
+            " paths; default 16)"
+        ),
     )
     p.value(
         "--pick",
@@ -298,14 +363,27 @@ def import_log(arguments: list[str], places: Places) -> int:
         help="antennas and stations of a channel response that has several: a number from 0 for"
         " each dimension in front of paths and snapshots, separated by commas",
     )
-    p.add_argument("--speed-kmh", type=float, default=0)
-    p.add_argument("--carrier-hz", type=float, default=0)
+    p.add_argument(
+        "--speed-kmh",
+        type=float,
+        default=0,
+        help="speed of the receiver in km/h, which is noted in the trace (default 0)",
+    )
+    p.add_argument(
+        "--carrier-hz",
+        type=float,
+        default=0,
+        help="carrier frequency in Hz, which is noted in the trace (default 0)",
+    )
     p.add_argument(
         "--horizon",
         type=int,
         default=3,
-        help="number of slots from the time of a prediction to the slot that it predicts, for a"
-        " log with 50 columns (25 SNRs and 25 predictions)",
+        help=(
+            "prediction horizon: number of slots (2/3 ms each) from the time of a prediction to"
+            " the slot that it is for, in a"
+            " log with 50 columns (25 SNRs and 25 predictions)"
+        ),
     )
     given = p.parse_args(arguments)
     given.output = outputs.checked("-o", given.output, given.file)
@@ -344,10 +422,17 @@ KAUNET = (".bandwidth", ".biterror", ".packetloss")
 
 
 def export(arguments: list[str], places: Places) -> int:
-    p = Parser("channel export")
-    p.add_argument("file", metavar="FILE.h5")
+    p = Parser(
+        "channel export",
+        "Writes an SNR trace as CSV, or as input of the emulators Mahimahi and KauNet.",
+    )
+    p.add_argument("file", metavar="FILE.h5", help="file with an SNR trace (HDF5)")
     what = p.add_mutually_exclusive_group(required=True)
-    what.add_argument("--csv", metavar="FILE", help="write rows of SNRs in dB")
+    what.add_argument(
+        "--csv",
+        metavar="FILE",
+        help="write the SNRs of the 25 frequency bins in dB, a row for each slot",
+    )
     what.add_argument(
         "--mahimahi", metavar="FILE", help="write a Mahimahi trace of packet delivery opportunities"
     )
@@ -358,11 +443,20 @@ def export(arguments: list[str], places: Places) -> int:
     )
     p.setting(
         table.setting("link.bins", "emulate"),
-        help="number of bins sent in a slot, those with the highest predicted SNR",
+        help=(
+            "number of frequency bins that carry data in a slot, those with the highest predicted"
+            " SNR"
+        ),
     )
     p.setting(table.setting("link.modulation", "emulate"))
-    p.add_argument("--packet-bytes", default="1500", help="size of the packets in KauNet patterns")
-    p.add_argument("--seed", default="1", help="seed of the errors in KauNet patterns")
+    p.add_argument(
+        "--packet-bytes",
+        default="1500",
+        help="size of the packets for which KauNet patterns are made, in bytes (default 1500)",
+    )
+    p.add_argument(
+        "--seed", default="1", help="seed of the random errors in KauNet patterns (default 1)"
+    )
     given = p.parse_args(arguments)
     kind = next(k for k in ("csv", "mahimahi", "kaunet") if getattr(given, k) is not None)
     file = getattr(given, kind)
@@ -415,22 +509,29 @@ def export(arguments: list[str], places: Places) -> int:
 
 
 def record(arguments: list[str], places: Places) -> int:
-    p = Parser("channel record", cell="demo")
-    p.add_argument("-o", "--out", was="--output", required=True, metavar="FILE.h5")
+    p = Parser("channel record", "Records an SNR trace in a running cell.", "demo")
+    p.add_argument(
+        "-o",
+        "--out",
+        was="--output",
+        required=True,
+        metavar="FILE.h5",
+        help="file with the SNR trace to write (HDF5)",
+    )
     p.value(
         "--duration",
         Real(0.01, 86400),
         was="--seconds",
         default=30.0,
-        help="length of the trace (default 30)",
+        help="length of the trace in seconds (default 30)",
     )
     p.add_argument(
         "--gaps",
         choices=["refuse", "hold"],
         default="refuse",
         help=(
-            "treatment of slots that were not measured: refuse the trace, or repeat the last"
-            " measured slot"
+            "what happens with slots that were not measured: the trace is refused (refuse), or the"
+            " last measured slot is repeated (hold)"
         ),
     )
     given = p.parse_args(arguments)
@@ -459,7 +560,7 @@ def record(arguments: list[str], places: Places) -> int:
 
 
 def fit(arguments: list[str], places: Places) -> int:
-    p = Parser("channel fit")
+    p = Parser("channel fit", "Fits Markov chains to a trace of lost blocks or packets.")
     p.add_argument(
         "file",
         metavar="FILE",

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy
 
 from ..air import BINS
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import confined
 from ..machine.confined import printable
 
@@ -106,7 +106,7 @@ class Log:
             raise BadInput(f"{file}: cannot be read: {e.strerror}") from None
         for magic, kind, instead in NOT_TEXT:
             if head.startswith(magic):
-                raise BadInput(f"{file}: is {kind}; valid: {instead}, JSON lines, MATLAB or NumPy")
+                raise not_valid(file, kind, f"{instead}, JSON lines, MATLAB or NumPy")
         self.encoding = next((name for mark, name in MARKS if head.startswith(mark)), "utf-8")
         self.dialect = self._dialect(head)
 
@@ -327,7 +327,9 @@ class Log:
         if d.json:
             time, values, unit = self._of_json(number, line)
             if len(values) != d.width or (time is None) == self.timed:
-                raise self._wrong(number, f"is not as the first one, of {d.width} SNRs; {VALID}")
+                raise self._wrong(
+                    number, f"differs from the first row, which has {d.width} SNRs; {VALID}"
+                )
             return (None if time is None else time * (1e-3 if unit == "ms" else 1)), values
         fields = split(line, d.delimiter)
         wanted = d.width + bool(d.first)

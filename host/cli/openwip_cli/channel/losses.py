@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from ..errors import BadInput, shown
+from ..errors import BadInput, not_valid, shown
 from ..text import LONGEST_TABLE, of_file
 
 VALID = "0 for a block that arrives, 1 for one that is lost"
@@ -48,7 +48,7 @@ def _of_npy(path: pathlib.Path) -> Any:
         raise BadInput(f"{path}: it is no array of numpy ({why})") from None
     if not isinstance(values, numpy.ndarray) or values.ndim not in (1, 2) or values.size == 0:
         shape = getattr(values, "shape", "several arrays")
-        raise BadInput(f"{path}: its shape is {shape}; valid: blocks, or blocks x users")
+        raise not_valid(f"{path}: its shape", shape, "blocks, or blocks x users")
     if values.dtype.kind not in "biuf" or not numpy.isin(values, (0, 1)).all():
         raise BadInput(f"{path}: it has other values than 0 and 1; valid: {VALID}")
     return values.reshape(len(values), -1).astype(bool)
@@ -59,11 +59,11 @@ def _of_text(path: pathlib.Path, rows: list[tuple[int, str]]) -> Any:
     for number, words in rows:
         digits = "".join(words.split())
         if set(digits) - {"0", "1"}:
-            raise BadInput(f"{path}: line {number} is {shown(repr(words))}; valid: {VALID}")
+            raise not_valid(f"{path}: line {number}", repr(words), VALID)
         blocks.append(digits)
     text = "".join(blocks)
     if not text:
-        raise BadInput(f"{path}: there is nothing in it; valid: {VALID}")
+        raise BadInput(f"{path}: the file is empty; valid: {VALID}")
     return (numpy.frombuffer(text.encode(), dtype=numpy.uint8) == ord("1")).reshape(-1, 1)
 
 
@@ -72,7 +72,7 @@ def _of_csv(path: pathlib.Path, rows: list[tuple[int, str]]) -> Any:
     if set(itertools.chain(*(words for _, words in table[:1]))) - {"0", "1"}:
         table = table[1:]  # names of the columns
     if not table:
-        raise BadInput(f"{path}: there is nothing behind its header; valid: {VALID}")
+        raise BadInput(f"{path}: there is nothing after its header line; valid: {VALID}")
     width = len(table[0][1])
     for number, words in table:
         if len(words) != width:

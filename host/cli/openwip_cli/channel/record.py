@@ -45,8 +45,9 @@ class Recording:
         missing = [s for s in range(self.first, self.first + self.slots) if s not in self.snr]
         if missing and gaps == "refuse":
             raise BadInput(
-                f"{len(missing)} of {self.slots} slots were not measured, the first is slot"
-                f" {missing[0]}; valid: none, or --gaps hold"
+                f"{len(missing)} of {self.slots} slots were not measured, the first of them slot"
+                f" {missing[0]}; valid: a recording without gaps, or --gaps hold, which repeats"
+                " the last measured slot"
             )
         if self.first not in self.snr:
             raise BadInput(
@@ -107,7 +108,9 @@ def slots_of(reader: telemetry.Reader) -> Iterator[tuple[int, Any]]:
         if messages:
             last_message_s = time.monotonic()
         elif time.monotonic() - last_message_s > SILENCE_S:
-            raise BadInput(f"no slot came for {SILENCE_S} s; valid: a cell that runs")
+            raise BadInput(
+                f"the cell has reported no slot for {SILENCE_S} s; valid: a cell that is running"
+            )
         for m in messages:
             if not m.telemetry.user:
                 yield m.telemetry.slot, m.telemetry.slot_sample
@@ -125,8 +128,8 @@ def collect(reader: telemetry.Reader, slots: int) -> Recording:
             if first is None:
                 if before > MOST_BEFORE:
                     raise BadInput(
-                        f"no two consecutive slots, received with lock, came within"
-                        f" {MOST_BEFORE} messages; valid: a terminal"
+                        "the cell reported no two consecutive slots in which the terminal's"
+                        f" receiver was synchronised, in {MOST_BEFORE} messages; valid: a terminal"
                         " that is synchronised"
                     )
                 if previous == s - 1 and sample.locked:

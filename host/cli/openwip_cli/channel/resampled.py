@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from ..air import BINS, SLOTS_PER_SECOND
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..figures.prediction import linear
 from .logs import Rows, Source
 
@@ -22,7 +22,7 @@ HIGHEST_RATE = 1e6  # rows per second
 
 def check_rate(rate: float | None) -> None:
     if rate is not None and not (math.isfinite(rate) and 0 < rate <= HIGHEST_RATE):
-        raise BadInput(f"--rate is {rate:g}; valid: more than 0, to {HIGHEST_RATE:g} rows a second")
+        raise not_valid("--rate", f"{rate:g}", f"more than 0, to {HIGHEST_RATE:g} rows a second")
 
 
 def rows(log: Source, rate: float | None, rule: str) -> Iterator[Any]:
@@ -92,8 +92,8 @@ def _between(log: Source, blocks: Iterator[Rows], rule: str) -> Iterator[Any]:
         held_times, held = have[-1:], known[-1:]
     if many < 2:
         raise BadInput(
-            f"{log.file} has fewer than two rows; valid with --rate or a column of"
-            " times: two or more"
+            f"{log.file} has fewer than two rows, and --rate or a column of times asks for"
+            " interpolation between rows; valid: two rows or more"
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from ..air import BINS, SLOTS_PER_SECOND
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from .array_file import Array, ArrayFile
 from .logs import HIGHEST_DB, LOWEST_DB, TIME_KEYS, Rows
 
@@ -90,8 +90,8 @@ class ResponseLog:
         self.nof_paths, self.snapshots = shape[-2:]
         if not 1 <= self.nof_paths <= MOST_PATHS or not self.snapshots:
             raise arrays.wrong(
-                f"has {found.gains}, whose last two dimensions are paths (up to {MOST_PATHS}) and"
-                " snapshots"
+                f"has {found.gains}, whose last two dimensions have to be paths (up to {MOST_PATHS})"
+                " and snapshots"
             )
         at = self._picked(found.gains, shape[:-2], pick)
         self.gains = arrays.whole(found.gains).reshape(shape)[at]
@@ -119,9 +119,10 @@ class ResponseLog:
         if len(pick) != len(others) or not all(0 <= p < n for p, n in zip(pick, others)):
             ranges = " x ".join(f"0..{n - 1}" for n in others) or "none"
             given = ",".join(map(str, pick)) or "not given"
-            raise BadInput(
-                f"{self.file} has {gains}: --pick is {given}; valid: a number for each dimension"
-                f" in front of paths and snapshots ({ranges})"
+            raise not_valid(
+                f"{self.file} has {gains}: --pick",
+                given,
+                f"a number for each dimension in front of paths and snapshots ({ranges})",
             )
         return tuple(pick)
 
@@ -207,7 +208,7 @@ class ResponseLog:
 
     def _blocks(self) -> Iterator[Any]:
         if self.times[-1] > LONGEST_S:
-            raise self.arrays.wrong(f"lasts {self.times[-1]:.6g} s; the most is {LONGEST_S} s")
+            raise self.arrays.wrong(f"lasts {self.times[-1]:.6g} s; valid: up to {LONGEST_S} s")
         for first in range(0, self.slots, BLOCK):
             yield self.powers(first, min(first + BLOCK, self.slots))
 

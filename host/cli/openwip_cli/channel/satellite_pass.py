@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import confined, outputs
 from ..machine.confined import printable
 from ..machine.places import Places
@@ -187,8 +187,8 @@ def elements_of(text: str, file: str) -> tuple[str, str]:
                 )
         return first, second
     raise BadInput(
-        f"{file} has no two-line elements; valid: a line that begins with '1 ' and one behind it"
-        " that begins with '2 '"
+        f"{file} has no two-line elements (TLE) of a satellite; valid: a line that begins with '1"
+        " ' and after it one that begins with '2 '"
     )
 
 
@@ -241,60 +241,110 @@ def write(found: Pass, carrier_hz: float, legs: int, out: str | None, delays: st
 
 
 def main(arguments: list[str], _places: Places) -> int:
-    p = Parser("channel pass")
+    p = Parser(
+        "channel pass",
+        "Computes delay and Doppler shift while a satellite passes over a place on the ground.",
+    )
     p.add_argument(
-        "-o", "--out", metavar="FILE.csv", help="write time_s, delay_ms, doppler_hz, elevation_deg"
+        "-o",
+        "--out",
+        metavar="FILE.csv",
+        help="CSV file to write, with the columns time_s, delay_ms, doppler_hz and elevation_deg",
     )
     p.add_argument(
         "--delays",
         metavar="FILE",
-        help="write the delays for emulate --link trace --trace FILE (every 100 ms)",
+        help="file to write with a delay for each 100 ms, for emulate --link trace --trace FILE",
     )
     p.value(
         "--altitude-km",
         Real(100, 50000),
         default=600.0,
-        help="altitude of a circular orbit over a round earth that does not turn (default 600)",
+        help=(
+            "altitude in km of a circular orbit, over a spherical earth whose rotation is"
+            " neglected (default 600)"
+        ),
     )
     p.value(
         "--highest-deg",
         Real(1, 90),
         default=90.0,
-        help="elevation at the middle of the pass of a circular orbit (default 90)",
+        help="highest elevation in degrees during the pass of a circular orbit (default 90)",
     )
     p.add_argument(
-        "--tle", metavar="FILE", help="two-line elements of a satellite, instead of --altitude-km"
+        "--tle",
+        metavar="FILE",
+        help=(
+            "file with the two-line elements (TLE) of a satellite's orbit, instead of the circular"
+            " orbit of --altitude-km"
+        ),
     )
-    p.value("--latitude-deg", Real(-90, 90), default=0.0, help="place on the ground, with --tle")
-    p.value("--longitude-deg", Real(-180, 180), default=0.0, help="east of Greenwich, with --tle")
-    p.value("--height-m", Real(-500, 9000), default=0.0, help="of the place, with --tle")
+    p.value(
+        "--latitude-deg",
+        Real(-90, 90),
+        default=0.0,
+        help="with --tle: latitude of the place on the ground, in degrees north (default 0)",
+    )
+    p.value(
+        "--longitude-deg",
+        Real(-180, 180),
+        default=0.0,
+        help=(
+            "with --tle: longitude of the place on the ground, in degrees east of Greenwich"
+            " (default 0)"
+        ),
+    )
+    p.value(
+        "--height-m",
+        Real(-500, 9000),
+        default=0.0,
+        help="with --tle: height of the place on the ground above the ellipsoid, in m (default 0)",
+    )
     p.value(
         "--min-elevation-deg",
         Real(0, 89),
         default=10.0,
-        help="elevation from which on a pass of --tle counts (default 10)",
+        help="with --tle: elevation in degrees above which the satellite is visible (default 10)",
     )
     p.value(
         "--duration",
         Real(1, 86400),
         default=None,
-        help="length of the pass around its highest point (default: 600 s; with --tle, as long as"
-        " it is above --min-elevation-deg)",
+        help=(
+            "length in seconds of the part of the pass around its highest point that is written"
+            " (default: 600 s; with --tle, as long as the satellite is above --min-elevation-deg)"
+        ),
     )
-    p.value("--step", Real(0.001, 60), default=0.1, help="time between two rows (default 0.1 s)")
-    p.value("--carrier-hz", Real(1e6, 1e12), default=2e9, help="carrier frequency (default 2e9)")
+    p.value(
+        "--step",
+        Real(0.001, 60),
+        default=0.1,
+        help="time between two rows of the result, in seconds (default 0.1)",
+    )
+    p.value(
+        "--carrier-hz",
+        Real(1e6, 1e12),
+        default=2e9,
+        help="carrier frequency of the Doppler shift, in Hz (default 2e9)",
+    )
     p.value(
         "--legs",
         Real(1, 2),
         default=1.0,
-        help="1: from the ground to the satellite (default); 2: through a transparent satellite to"
-        " a gateway at the same place, which corrects the Doppler shift of its own leg",
+        help=(
+            "number of radio links of the path: 1 from the ground to the satellite (default), or 2"
+            " through a transparent satellite to a gateway at the same place, which corrects the"
+            " Doppler shift of its own link"
+        ),
     )
     given = p.parse_args(arguments)
     if given.out is None and given.delays is None:
-        raise BadInput("neither -o nor --delays is given; valid: one of them at least")
+        raise BadInput(
+            "neither -o nor --delays is given, so no file would be written; valid: at least one of"
+            " them"
+        )
     if given.legs not in (1.0, 2.0):
-        raise BadInput(f"--legs is {given.legs:g}; valid: 1 or 2")
+        raise not_valid("--legs", f"{given.legs:g}", "1 or 2")
     out, delays = (
         outputs.checked(flag, name) if name is not None else None
         for flag, name in (("-o", given.out), ("--delays", given.delays))

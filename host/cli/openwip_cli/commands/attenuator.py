@@ -26,7 +26,7 @@ from ..cell.attenuator_tables import (
     prepare,
     quarters,
 )
-from ..errors import INVALID, VALID, BadInput, Terminated
+from ..errors import INVALID, VALID, BadInput, Terminated, not_valid
 from ..machine import outputs
 from ..machine.places import Places
 from ..machine.qemu import Qemu
@@ -62,7 +62,7 @@ def the_port(given: str | None) -> str:
 def sweep_table(start: float, stop: float, step: float) -> bytes:
     for flag, db in (("--from", start), ("--to", stop), ("--step", step)):
         if db % link.STEP_DB:
-            raise BadInput(f"{flag} is {db:g}; valid: multiples of {link.STEP_DB} dB")
+            raise not_valid(flag, f"{db:g}", f"multiples of {link.STEP_DB} dB")
     low, high, by = (int(db / link.STEP_DB) for db in (start, stop, step))
     return bytes(range(low, high + 1, by) if low <= high else range(low, high - 1, -by))
 
@@ -145,7 +145,7 @@ def do_qemu(given: Namespace, places: Places) -> int:
         else pathlib.Path(tempfile.mkdtemp(prefix="openwip-attenuator-"))
     )
     if not folder.is_dir():
-        raise BadInput(f"--folder is {folder}; valid: a folder, in which the settings are kept")
+        raise not_valid("--folder", folder, "a folder, in which the settings are kept")
     with Qemu(places.build / FIRMWARE, folder) as qemu:
         with link.Attenuator(qemu.port) as device:
             name = device.find()
@@ -180,7 +180,7 @@ def do_set(given: Namespace, _places: Places) -> int:
     for pair in given.series or []:
         channel, _, value = pair.partition("=")
         if value not in ("on", "off"):
-            raise BadInput(f"--series is {pair!r}; valid: CHANNEL=on or CHANNEL=off")
+            raise not_valid("--series", repr(pair), "CHANNEL=on or CHANNEL=off")
         lines.append(f"INP{channel_numbers('--series', [channel])[0]}:SER {value.upper()}")
     for pair in given.level:
         channel, equals, db = pair.partition("=")
@@ -219,10 +219,11 @@ def do_set(given: Namespace, _places: Places) -> int:
 
 def do_play(given: Namespace, places: Places) -> int:
     if (given.at_zero is None) != (given.trace.endswith(".csv")):
-        raise BadInput(
-            f"--at-zero {'is missing' if given.at_zero is None else 'is for SNR traces'}, and TRACE"
-            f" is {given.trace}; valid: a table FILE.csv, or an SNR trace with --at-zero, the SNR"
-            " that the link has at 0 dB"
+        raise not_valid(
+            f"--at-zero {('is missing' if given.at_zero is None else 'is for SNR traces')}, and"
+            " TRACE",
+            given.trace,
+            "a table FILE.csv, or an SNR trace with --at-zero, the SNR that the link has at 0 dB",
         )
     channels = channel_numbers("--channels", given.channels.split(","))
     snr = None if given.at_zero is None else mean_snr(given.trace, places)
@@ -249,7 +250,11 @@ def do_sweep(given: Namespace, _places: Places) -> int:
 
 
 def main(arguments: list[str], places: Places) -> int:
-    p = Parser("attenuator", "The programmable attenuator, on a serial port or in QEMU.")
+    p = Parser(
+        "attenuator",
+        "Controls the programmable attenuator, an OpenWIP device on a serial port, or its firmware"
+        " in QEMU.",
+    )
     # argparse gives it a `prog` that begins with the command's.
     of_one: Any = lambda prog, **more: Parser(prog.removeprefix("./openwip "), **more)
     commands = p.add_subparsers(
@@ -263,17 +268,20 @@ def main(arguments: list[str], places: Places) -> int:
             sub.add_argument(
                 "--port",
                 metavar="PORT",
-                help="serial port (default: the Nucleo board, if there is one)",
+                help=(
+                    "serial port of the programmable attenuator (default: that of the Nucleo"
+                    " board, if there is one)"
+                ),
             )
         if name in ("status", "play", "sweep"):
-            sub.json("the result", was_a_word=True)
+            sub.json("the result of the command", was_a_word=True)
         if name in ("play", "sweep"):
             sub.value(
                 "--period",
                 Integer(*PERIOD_MS),
                 metavar="MS",
                 default=1 if name == "play" else 1000,
-                help="length of one step (default %(default)s)",
+                help="duration of one step in ms (default %(default)s)",
             )
             sub.add_argument(
                 "--external",
@@ -282,53 +290,74 @@ def main(arguments: list[str], places: Places) -> int:
             )
         return sub
 
-    command("list", "list the serial ports and the device at each", do_list)
-    command("qemu", "run the firmware in QEMU until Ctrl-C", do_qemu).add_argument(
+    command("list", "list the serial ports of this computer and the device at each", do_list)
+    command(
+        "qemu", "run the attenuator's firmware in the emulator QEMU until Ctrl-C", do_qemu
+    ).add_argument(
         "--folder",
         metavar="DIR",
         help="folder in which the emulated attenuator keeps its settings (default: a new one)",
     )
-    command("status", "show levels, RF switch, playback and errors", do_status)
-    sub = command("set", "set levels by hand", do_set)
+    command(
+        "status",
+        "show the attenuations, the RF switch, the playback and errors of the attenuator",
+        do_status,
+    )
+    sub = command(
+        "set",
+        "set the attenuation of channels, the RF switch and other settings of the attenuator",
+        do_set,
+    )
     sub.add_argument(
         "level",
         nargs="*",
         metavar="CHANNEL=DB",
-        help="level of a channel, CHANNEL=DB, or of all channels, all=DB",
+        help="attenuation in dB of a channel, such as 1=20, or of all channels, all=20",
     )
-    sub.value("--switch", Integer(1, 4), metavar="N", help="position of the RF switch")
+    sub.value("--switch", Integer(1, 4), metavar="N", help="position to which the RF switch is set")
     sub.value(
         "--watchdog",
         Integer(*SILENCE_MS),
         metavar="MS",
-        help="longest silence of the host before the attenuator ends a playback (100 after a"
-        " reset)",
+        help=(
+            "time in ms without a message from the host after which the attenuator ends a playback"
+            " (100 after a reset)"
+        ),
     )
     sub.add_argument(
         "--series",
         metavar="CHANNEL=on|off",
         action="append",
-        help="chips CHANNEL and CHANNEL+1 are wired in series",
+        help=(
+            "say that the attenuator chips of CHANNEL and CHANNEL+1 are wired in series (on) or"
+            " not (off)"
+        ),
     )
     sub.add_argument(
         "--save",
         action="store_true",
-        help="store all settings in the attenuator, so that it has them after a restart",
+        help="store all settings in the attenuator, so that it keeps them after a restart",
     )
     sub = command("play", "play a table or an SNR trace with steps of whole milliseconds", do_play)
     sub.add_argument(
         "trace",
         metavar="TRACE",
-        help="FILE.csv: a line of channels (1,3), then a line of dB for each step; or an SNR trace",
+        help=(
+            "table of attenuations FILE.csv, with a line of channels (such as 1,3) and then a line"
+            " of levels in dB for each step; or an SNR trace FILE.h5"
+        ),
     )
     sub.value(
-        "--at-zero", Real(-60, 140), metavar="DB", help="with an SNR trace: SNR of the link at 0 dB"
+        "--at-zero",
+        Real(-60, 140),
+        metavar="DB",
+        help="with an SNR trace: SNR of the link in dB when the attenuator is at 0 dB",
     )
     sub.add_argument(
         "--channels",
         metavar="N,...",
         default="1",
-        help="with an SNR trace: channels that play it (default 1)",
+        help="with an SNR trace: numbers of the attenuator's channels that play it (default 1)",
     )
     sub = command("sweep", "step the level of one channel from a first to a last value", do_sweep)
     sub.value(
@@ -336,7 +365,7 @@ def main(arguments: list[str], places: Places) -> int:
         Integer(1, NOF_CHANNELS),
         metavar="N",
         default=1,
-        help="channel of the attenuator (default 1)",
+        help="number of the attenuator's channel (default 1)",
     )
     sub.value(
         "--from",
@@ -344,7 +373,7 @@ def main(arguments: list[str], places: Places) -> int:
         metavar="DB",
         dest="start",
         default=0.0,
-        help="first level of the sweep (default 0)",
+        help="first attenuation of the sweep in dB (default 0)",
     )
     sub.value(
         "--to",
@@ -352,14 +381,14 @@ def main(arguments: list[str], places: Places) -> int:
         metavar="DB",
         dest="stop",
         default=31.75,
-        help="last level of the sweep (default 31.75)",
+        help="last attenuation of the sweep in dB (default 31.75)",
     )
     sub.value(
         "--step",
         Real(link.STEP_DB, MOST_DB),
         metavar="DB",
         default=1.0,
-        help="difference between two levels of the sweep (default 1)",
+        help="difference in dB between two attenuations of the sweep (default 1)",
     )
     given = p.parse_args(arguments)
     outputs.check_given("--json", getattr(given, "json", None), getattr(given, "trace", None))

@@ -19,7 +19,7 @@ import sys
 import tempfile
 from typing import Any
 
-from ..errors import BadInput, CellDied, Terminated, cause_of, how_ended
+from ..errors import BadInput, CellDied, Terminated, cause_of, how_ended, not_valid
 from ..figures import link_counts, report
 from ..machine import system
 from ..machine.places import Places
@@ -63,9 +63,14 @@ def check_namespace(name: str) -> str:
     """Root's own: what another user made is not entered."""
     path = NETNS / name
     if not re.fullmatch(r"[\w.-]{1,64}", name) or not path.exists():
-        raise BadInput(f"namespace {name!r} is not there; valid: one of `ip netns list`")
+        raise BadInput(
+            f"network namespace {name!r} does not exist; valid: one that ip netns list shows"
+        )
     if any(p.stat().st_uid != 0 for p in (NETNS, path)):
-        raise BadInput(f"namespace {name}: {path} is not root's; valid: one that root has made")
+        raise BadInput(
+            f"network namespace {name}: its file {path} does not belong to root; valid: a"
+            " namespace that root has made"
+        )
     return name
 
 
@@ -73,31 +78,42 @@ def check_address(text: str) -> str:
     with contextlib.suppress(ValueError):
         if "/" in text:
             return str(ipaddress.IPv4Interface(text))
-    raise BadInput(
-        f"address is {text!r}; valid: an IPv4 address with its prefix, such as 10.42.0.1/30"
-    )
+    raise not_valid("address", repr(text), "an IPv4 address with its prefix, such as 10.42.0.1/30")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     p = Parser(
-        "bridge", "Any traffic between two network namespaces, through delay injection and a wire."
+        "bridge",
+        "Connects two network namespaces by an emulated wire with a delay, and holds back TCP"
+        " acknowledgements between them (delay injection).",
     )
-    p.add_argument("server", help="network namespace of the wired side (ip netns)")
-    p.add_argument("terminal", help="network namespace of the mobile side")
+    p.add_argument(
+        "server", help="network namespace of the server's side, as ip netns list shows it"
+    )
+    p.add_argument(
+        "terminal",
+        help="network namespace of the terminal's (mobile) side, as ip netns list shows it",
+    )
     p.add_argument(
         "--addresses",
         nargs=2,
         metavar="ADDRESS/PREFIX",
         default=["10.42.0.1/30", "10.42.0.2/30"],
-        help="addresses of the two interfaces (default 10.42.0.1/30 10.42.0.2/30)",
+        help="IPv4 addresses of the two network interfaces (default 10.42.0.1/30 10.42.0.2/30)",
     )
-    p.add_argument("--tun", default="wip0", help="name of both interfaces (default wip0)")
+    p.add_argument(
+        "--tun",
+        default="wip0",
+        help="name of the network interface (TUN) in each of the two namespaces (default wip0)",
+    )
     for s in SETTINGS:
         if s.key.startswith(GROUPS):
             p.setting(s, dest=s.key)
     given = p.parse_args(arguments)
     if given.server == given.terminal:
-        raise BadInput(f"namespace {given.server} is named twice; valid: two")
+        raise BadInput(
+            f"server and terminal are both {given.server}; valid: two different network namespaces"
+        )
     given.addresses = [check_address(a) for a in given.addresses]
     return given
 
@@ -146,7 +162,7 @@ def change(running: RunningSettings, line: str) -> None:
         return
     try:
         if not equal:
-            raise BadInput(f"the line of input is {line.strip()!r}; valid: KEY=VALUE, status")
+            raise not_valid("the line on standard input", repr(line.strip()), "KEY=VALUE, status")
         row = controls.find(
             {name: row for name, row in running.rows.items() if name.startswith(GROUPS)}, key
         )

@@ -39,7 +39,11 @@ def down_cell(cell: Cell) -> str | None:
             owners = [(p[0], p[1]) for p in (state.get("keeper"), state.get("launcher")) if p]
             system.kill_all(owners, grace=0)
             if not system.wait_until(cell.acquire, 2):
-                raise BadInput(f"cell '{cell.name}' cannot be taken from process {owners}")
+                raise BadInput(
+                    f"cell '{cell.name}' cannot be ended: its processes"
+                    f" {', '.join(str(pid) for pid, _ in owners)} do not end even when they are"
+                    " killed"
+                )
     left = cell.leftovers()
     not_ended = cell.remove()
     cell.release()
@@ -51,8 +55,12 @@ def down_cell(cell: Cell) -> str | None:
 
 
 def down(arguments: list[str], _places: Places) -> int:
-    p = Parser("down", cell="demo")
-    p.add_argument("--all", action="store_true", help="end all cells of this machine")
+    p = Parser(
+        "down",
+        "Ends a running cell, or removes what a killed one has left.",
+        "demo",
+    )
+    p.add_argument("--all", action="store_true", help="end all cells that run on this computer")
     given = p.parse_args(arguments)
     rights.require_for_a_cell()
     names = cells.names() if given.all else [given.name]
@@ -74,7 +82,9 @@ def down(arguments: list[str], _places: Places) -> int:
 
 
 def status(arguments: list[str], _places: Places) -> int:
-    given = Parser("status", cell="demo").parse_args(arguments)
+    given = Parser(
+        "status", "Prints the state of the processes of a running cell.", "demo"
+    ).parse_args(arguments)
     cell = running_cell(given.name)
 
     def ask(socket: str) -> Any:
@@ -93,10 +103,17 @@ def status(arguments: list[str], _places: Places) -> int:
 
 def execute(arguments: list[str], _places: Places) -> int | None:
     p = Parser(
-        "exec", cell="demo", usage="./openwip exec [--name CELL] base|terminal -- COMMAND..."
+        "exec",
+        "Runs a command in the network namespace of a station of a running cell.",
+        "demo",
+        usage="./openwip exec [--name CELL] base|terminal -- COMMAND...",
     )
     at = arguments.index("--") if "--" in arguments else len(arguments)
-    p.add_argument("station", choices=cells.STATIONS)
+    p.add_argument(
+        "station",
+        choices=cells.STATIONS,
+        help="station of the cell in whose network namespace the command after -- runs",
+    )
     given, command = p.parse_args(arguments[:at]), arguments[at + 1 :]
     if not command:
         raise BadInput(
@@ -125,8 +142,8 @@ def bench(arguments: list[str], places: Places) -> int:
     if arguments[:1] == ["slot-path"]:
         sys.path.append(str(places.top / "tests" / "bench"))
         return int(importlib.import_module("bench_slot_path").main(arguments[1:], places))
-    p = Parser("bench")
-    p.json("all results", was_a_word=True)
+    p = Parser("bench", "Measures the speed of the parts of OpenWIP on this computer.")
+    p.json("the results of all benchmarks", was_a_word=True)
     p.add_argument(
         "--least",
         action="store_true",
@@ -138,7 +155,7 @@ def bench(arguments: list[str], places: Places) -> int:
     folder = places.build / "tests" / "bench"
     programs = sorted(f for f in folder.glob("bench_*") if f.is_file() and os.access(f, os.X_OK))
     if not programs:
-        raise BadInput(f"there is no benchmark in {folder}; valid: after ./openwip build")
+        raise BadInput(f"there is no benchmark in {folder}: run ./openwip build")
     results = {}
     for program in programs:
         print(f"bench: {program.name}", file=sys.stderr, flush=True)

@@ -452,8 +452,8 @@ def fix(findings: Sequence[Finding]) -> None:
 def main(arguments: list[str], places: Places) -> int:
     p = Parser(
         "doctor",
-        "What this machine has and lacks for radios: a line each, with what it costs and the"
-        " command that mends it.",
+        "Checks what this computer has and lacks for real-time operation with radios: prints a"
+        " line for each finding, with its consequence and the command that mends it.",
     )
     radio_option(p)
     p.add_argument(
@@ -466,9 +466,9 @@ def main(arguments: list[str], places: Places) -> int:
         "--loop",
         action="store_true",
         help=(
-            "measure how long samples take from the radio and to it, and print the transmit"
-            " lead and retransmission delay that follow: THIS TRANSMITS. The options for"
-            " duration, frequency, gains and antennas need it"
+            "measure how long samples take from the radio to this computer and back, and print the"
+            " shortest scheduling lead and ARQ retransmission delay that follow. THIS TRANSMITS."
+            " The options for duration, frequency, gains and antennas need it"
         ),
     )
     p.value(
@@ -476,11 +476,11 @@ def main(arguments: list[str], places: Places) -> int:
         Real(1, 3600),
         was="--seconds",
         metavar="S",
-        help="longest time for the measurement of --loop (default 60)",
+        help="longest time for the measurement of --loop, in seconds (default 60)",
     )
     receive_options(p)
     transmit_options(p)
-    p.json("the findings", was_a_word=True)
+    p.json("the findings about this computer", was_a_word=True)
     given = p.parse_args(arguments)
     meant = [
         o
@@ -496,8 +496,8 @@ def main(arguments: list[str], places: Places) -> int:
     ]
     if meant and not given.loop:
         raise BadInput(
-            f"{meant[0]} is given without --loop; valid: with --loop, as nothing else measures with"
-            " the radio"
+            f"{meant[0]} is given without --loop, and nothing else uses the radio; valid: with"
+            " --loop"
         )
     given.seconds = given.seconds or 60.0
     outputs.check_given("--json", given.json)

@@ -19,7 +19,7 @@ from openwip_schema import receiver_pb2
 
 from ..air import SAMPLE_RATE
 from ..cell import faders, radio_loop, remote
-from ..errors import BAD_INPUT, INVALID, VALID, BadInput, of_program
+from ..errors import BAD_INPUT, INVALID, VALID, BadInput, not_valid, of_program
 from ..figures import checks, fading, report, through_radios
 from ..figures.facts import Facts
 from ..iq import fader_recordings, recordings
@@ -40,14 +40,22 @@ LEAST_IMAGE_DB = 25  # docs/results/radios.md: costs 256-QAM about 1 dB
 def parser(command: str, description: str) -> Parser:
     p = Parser(command, description)
     p.add_argument(
-        "config", metavar="CONFIG", help="YAML file: nodes with their radios, paths between them"
+        "config",
+        metavar="CONFIG",
+        help=(
+            "YAML file of the fader (channel emulator): its nodes with their radios, and the paths"
+            " between them"
+        ),
     )
     p.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="setting that replaces that of the file; repeatable",
+        help=(
+            "setting that replaces that of the YAML file, such as fader.delay_samples=10240;"
+            " repeatable"
+        ),
     )
     return p
 
@@ -198,8 +206,9 @@ def findings_of(path: dict[str, Any]) -> Iterator[Finding]:
 def calibrate(arguments: list[str], places: Places) -> int:
     p = parser(
         "fader calibrate",
-        "What the radios of a fader do beside the channel: delay, gain, noise, constant, image."
-        " THIS TRANSMITS. In the place of the stations, a cable with an attenuator of 30 dB or more"
+        "Measures what the radios of a fader (channel emulator) add to the channel: delay, gain,"
+        " noise, DC offset and image. THIS TRANSMITS. In the place of the stations, a cable with"
+        " an attenuator of 30 dB or more"
         " leads from each path's end to its beginning.",
     )
     p.add_argument(
@@ -207,7 +216,10 @@ def calibrate(arguments: list[str], places: Places) -> int:
         "--out",
         metavar="FILE",
         default="calibration.json",
-        help="file for the result, with date and devices (default calibration.json)",
+        help=(
+            "file for the result of the calibration, with date and devices (default"
+            " calibration.json)"
+        ),
     )
     given = p.parse_args(arguments)
     outputs.check_given("--out", given.out, given.config)
@@ -253,7 +265,8 @@ def bursts_of(file: str) -> list[Burst]:
         raise BadInput(f"{file}: {e.strerror}") from None
     except (ValueError, LookupError, TypeError):
         raise BadInput(
-            f"{file} has no bursts of a terminal; valid: --json=FILE of ./openwip station terminal"
+            f"{file} holds no sounding bursts that a terminal has received; valid: --json=FILE of"
+            " ./openwip station terminal"
             " --air cabled"
         ) from None
     for number, b in enumerate(bursts):
@@ -267,17 +280,15 @@ def bursts_of(file: str) -> list[Burst]:
                 f" {2 * through_radios.VALUES}, finite, not all zero"
             )
         if not math.isfinite(b.noise) or b.noise < 0:
-            raise BadInput(
-                f"{file}: bursts_heard[{number}].noise is {b.noise:g}; valid: 0 and more"
-            )
+            raise not_valid(f"{file}: bursts_heard[{number}].noise", f"{b.noise:g}", "0 and more")
     return bursts
 
 
 def compare(arguments: list[str], _places: Places) -> int:
     p = Parser(
         "fader compare",
-        "The channel that a terminal on another computer heard against the one that a running fader"
-        " commanded.",
+        "Compares the channel that a terminal on another computer has measured with the one that a"
+        " running fader (channel emulator) has applied.",
     )
     p.add_argument(
         "fader",
@@ -293,7 +304,10 @@ def compare(arguments: list[str], _places: Places) -> int:
     p.add_argument(
         "--keys",
         metavar="DIR",
-        help="folder with the keys of ./openwip keys, for a fader on another computer",
+        help=(
+            "folder with the encryption keys that ./openwip keys has made, for a fader on another"
+            " computer"
+        ),
     )
     given = p.parse_args(arguments)
     heard = bursts_of(given.report)
@@ -363,16 +377,17 @@ def main(arguments: list[str], places: Places) -> int:
         return compare(arguments[1:], places)
     p = parser(
         "fader",
-        "The channel between radios that are joined to the stations by cables, until it is ended;"
-        " `fader calibrate` measures the radios and `fader compare` what a distant terminal heard"
+        "Runs a channel emulator (fader) with radios that are connected to those of the stations"
+        " by cables, until Ctrl-C; `fader calibrate` measures its radios, and `fader compare`"
+        " compares its channel with what a terminal on another computer received"
         " (docs/how-to/cabled.md).",
     )
     p.add_argument(
         "--record",
         metavar="FILE",
         help=(
-            "samples of each radio as SigMF: FILE-NODE-input, FILE-NODE-output, from the first"
-            " one on"
+            "record the IQ samples that each radio receives and sends, from the first one on, as"
+            " SigMF: FILE-NODE-input and FILE-NODE-output"
         ),
     )
     p.value(
@@ -380,7 +395,7 @@ def main(arguments: list[str], places: Places) -> int:
         Real(0.001, 3600),
         was="--seconds",
         metavar="S",
-        help="length of each recording of --record (default 2; 61 MB/s)",
+        help="length of each recording of --record in seconds (default 2; 61 MB/s)",
     )
     p.add_argument(
         "--listen",
@@ -388,7 +403,9 @@ def main(arguments: list[str], places: Places) -> int:
         help="address at which stations on other computers reach this fader (their --fader)",
     )
     p.add_argument(
-        "--keys", metavar="DIR", help="folder with the keys of ./openwip keys, for --listen"
+        "--keys",
+        metavar="DIR",
+        help="folder with the encryption keys that ./openwip keys has made, for --listen",
     )
     given = p.parse_args(arguments)
     os.environ.setdefault("UHD_MODULE_PATH", str(places.build / "uhd_modules"))

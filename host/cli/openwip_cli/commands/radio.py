@@ -61,8 +61,8 @@ def found_devices(places: Places, radio: str) -> list[dict[str, str]]:
         listed = machine.output_of("uhd_find_devices", *(["--args", wanted] if wanted else []))
         if listed is None:
             raise BadInput(
-                "uhd_find_devices is not there, or does not end; needed: sudo apt-get install"
-                " uhd-host"
+                "the program uhd_find_devices is not installed, or does not end; install it with"
+                " sudo apt-get install uhd-host"
             )
         # find_all is UHD's own, of the search.
         found += [{k: v for k, v in d.items() if k != "find_all"} for d in devices(listed)]

@@ -23,13 +23,17 @@ def radio_option(p: Parser) -> None:
 
 def receive_options(p: Parser) -> None:
     p.value(
-        "--freq", FREQUENCY, metavar="HZ", default=1.8e9, help="centre frequency (default 1.8e9)"
+        "--freq",
+        FREQUENCY,
+        metavar="HZ",
+        default=1.8e9,
+        help="centre frequency in Hz (default 1.8e9)",
     )
     p.value(
         "--receive-gain",
         GAIN,
         metavar="DB",
-        help="gain of the receiver (default: the middle of its range)",
+        help="gain of the receiver in dB (default: the middle of its range)",
     )
     p.add_argument(
         "--antenna",
@@ -45,7 +49,7 @@ def transmit_options(p: Parser) -> None:
         GAIN,
         metavar="DB",
         help=(
-            "gain of the transmitter (default: its lowest). An attenuator of 30 dB or more "
+            "gain of the transmitter in dB (default: its lowest). An attenuator of 30 dB or more "
             "belongs between transmitter and receiver (docs/how-to/radios.md)"
         ),
     )
@@ -68,9 +72,9 @@ def radio_parser(command: str, receives: bool = False) -> Parser:
             was="--seconds",
             metavar="S",
             default=0.5,
-            help="length of the samples that are received for the measurement (default 0.5)",
+            help="time in seconds for which samples are received for the measurement (default 0.5)",
         )
-    p.json("what was found", was_a_word=True)
+    p.json("what was found about the radio", was_a_word=True)
     return p
 
 

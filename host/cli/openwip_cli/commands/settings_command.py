@@ -13,7 +13,7 @@ from ..air import SLOTS_PER_SECOND
 from ..cell import cell as cells
 from ..cell import faders, remote
 from ..cell.running import running_cell
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import outputs, system
 from ..machine.places import Places
 from ..messages import control
@@ -69,9 +69,10 @@ class RunningSettings:
     def find(self, key: str, path: str | None) -> controls.Control:
         """`path`: the key is that of this one. Raises BadInput."""
         if path is not None and path not in self.paths:
-            raise BadInput(
-                f"--path is {path}; valid:"
-                f" {', '.join(self.paths) or 'none, an emulated link has no paths'}"
+            raise not_valid(
+                "--path",
+                path,
+                ", ".join(self.paths) or "no --path, because an emulated link has no paths",
             )
         if path is None:
             return controls.find(self.rows, key)
@@ -201,9 +202,11 @@ def connect(given: argparse.Namespace) -> "RunningSettings":
                 )
             if running.paths:
                 return running
-        raise BadInput(
-            f"--control is {given.control}, where no channel answers; valid: air.control of a"
-            " medium or fader, --listen of a fader, attenuator.control of a cell"
+        raise not_valid(
+            "--control",
+            given.control,
+            "air.control of a medium or fader, --listen of a fader, attenuator.control of a cell",
+            more=", where no channel answers",
         )
     if given.remote:
         endpoint, keys = remote.client(given.remote, given.keys)
@@ -239,12 +242,15 @@ def parser(command: str, usage: str) -> Parser:
     p.add_argument(
         "--remote",
         metavar="tcp://HOST:PORT",
-        help="address of a cell on another machine (its --listen)",
+        help="address of a cell on another computer, which that cell's option --listen gave",
     )
     p.add_argument(
         "--keys",
         metavar="DIR",
-        help="folder with the keys of ./openwip keys, for --remote or --control tcp://ADDR:PORT",
+        help=(
+            "folder with the encryption keys that ./openwip keys has made, for --remote or"
+            " --control tcp://ADDR:PORT"
+        ),
     )
     p.add_argument(
         "--control",
@@ -258,7 +264,8 @@ def parser(command: str, usage: str) -> Parser:
         "--path",
         metavar="SENDER:RECEIVER",
         help=(
-            "path of the medium or fader whose channel.* settings are meant (docs/how-to/cabled.md)"
+            "path between two radios of the medium or fader to which the settings channel.* belong"
+            " (docs/how-to/cabled.md)"
         ),
     )
     return p
@@ -269,8 +276,8 @@ def chosen_name(given: argparse.Namespace) -> argparse.Namespace:
     if given.control:
         if given.remote or given.name:
             raise BadInput(
-                "--control is for a medium or fader without a cell; valid: without"
-                " --name and --remote"
+                "--control names a medium or fader without a cell, and --name or --remote a cell;"
+                " valid: --control alone"
             )
         return given
     if not given.remote:
@@ -298,11 +305,16 @@ def set_main(arguments: list[str], _places: Places) -> int:
         "set",
         "./openwip set [--name CELL | --control ENDPOINT] [--path SENDER:RECEIVER] KEY=VALUE...",
     )
-    p.add_argument("assignments", nargs="+", metavar="KEY=VALUE")
+    p.add_argument(
+        "assignments",
+        nargs="+",
+        metavar="KEY=VALUE",
+        help="setting of the running cell and its new value, such as channel.snr_db=12",
+    )
     given = chosen_name(p.parse_args(arguments))
     for a in given.assignments:
         if "=" not in a or a.startswith("="):
-            raise BadInput(f"the setting is {a!r}; valid: KEY=VALUE (./openwip get lists the keys)")
+            raise not_valid("the setting", repr(a), "KEY=VALUE (./openwip get lists the keys)")
     running = connect(given)
     wanted = {}
     for a in given.assignments:
@@ -338,8 +350,14 @@ def get_main(arguments: list[str], _places: Places) -> int:
         "./openwip get [--name CELL | --control ENDPOINT] [--path SENDER:RECEIVER] [--json[=FILE]]"
         " [--describe [--markdown]] [KEY...]",
     )
-    p.add_argument("keys_asked", nargs="*", metavar="KEY")
-    p.json("the values, or with --describe the table,")
+    p.add_argument(
+        "keys_asked",
+        nargs="*",
+        metavar="KEY",
+        help="setting of the running cell to print, such as channel.snr_db, or the beginning of"
+        " several, such as channel (default: all)",
+    )
+    p.json("the values of the settings, or with --describe their table,")
     p.add_argument(
         "--describe",
         action="store_true",

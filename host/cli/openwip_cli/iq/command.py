@@ -12,7 +12,16 @@ from typing import Any
 from ..air import SLOTS_PER_SECOND
 from ..cell.cell import Cell
 from ..cell.running import running_cell
-from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied, NotWritten, Terminated
+from ..errors import (
+    INTERRUPTED,
+    INVALID,
+    VALID,
+    BadInput,
+    CellDied,
+    NotWritten,
+    Terminated,
+    not_valid,
+)
 from ..machine import outputs
 from ..machine.confined import printable
 from ..machine.places import Places
@@ -45,7 +54,9 @@ def ask(
             s.shutdown(socket.SHUT_WR)
             answer: dict[str, Any] = json.loads(b"".join(iter(lambda: s.recv(1 << 16), b"")))
     except (OSError, ValueError):
-        raise CellDied(f"the flowgraph of {station} does not answer") from None
+        raise CellDied(
+            f"the GNU Radio flowgraph of the station {station} does not answer"
+        ) from None
     if not answer["ok"]:
         raise (NotWritten if answer.get("not_written") else BadInput)(
             f"{station}: {answer['error']}"
@@ -71,15 +82,16 @@ def slots_range(text: str) -> tuple[int, int]:
         and max(len(first), len(last)) < 16
         and int(first) <= int(last)
     ):
-        raise BadInput(
-            f"--slots is {text!r}; valid: A..B, numbers of slots, A <= B (./openwip status shows"
-            " the current one)"
+        raise not_valid(
+            "--slots",
+            repr(text),
+            "A..B, numbers of slots, A <= B (./openwip status shows the current one)",
         )
     return int(first), int(last)
 
 
 def record(arguments: list[str]) -> int:
-    p = Parser("iq record", "Records the samples of a running cell.", "demo")
+    p = Parser("iq record", "Records the IQ samples of a running cell as SigMF.", "demo")
     p.add_argument(
         "--station",
         choices=("terminal", "base"),
@@ -90,12 +102,12 @@ def record(arguments: list[str]) -> int:
         "--duration",
         Real(0.001, 86400),
         was="--seconds",
-        help="length of the recording in air time (default 2)",
+        help="length of the recording in seconds of samples (default 2)",
     )
     p.add_argument(
         "--slots",
         metavar="A..B",
-        help="first and last slot of the recording, both included",
+        help="numbers of the first and last slot to record, both included",
     )
     p.add_argument(
         "file", metavar="FILE", help="name of the recording: FILE.sigmf-data and FILE.sigmf-meta"
@@ -109,8 +121,11 @@ def record(arguments: list[str]) -> int:
     cell = running_cell(given.name)
     air = ask(cell, given.station, do="status")["air"]
     if given.slots and begin <= air:
-        raise BadInput(
-            f"--slots is {given.slots}, and the cell is at slot {air} already; valid: later ones"
+        raise not_valid(
+            "--slots",
+            given.slots,
+            "slots after that",
+            more=f", and the cell is at slot {air} already",
         )
     if not given.slots:
         begin = air + START_SLOTS
@@ -182,7 +197,11 @@ def parse_file(
     command: str, description: str, as_json: str, arguments: list[str]
 ) -> argparse.Namespace:
     p = Parser(command, description)
-    p.add_argument("file", metavar="FILE")
+    p.add_argument(
+        "file",
+        metavar="FILE",
+        help="SigMF recording of IQ samples: FILE.sigmf-meta and FILE.sigmf-data",
+    )
     p.json(as_json)
     given = p.parse_args(arguments)
     outputs.check_given("--json", given.json, given.file)
@@ -194,16 +213,15 @@ def to_replay(file: pathlib.Path | str) -> tuple[recordings.Recording, list[byte
     another cannot."""
     recording = recordings.Recording(file)
     if recording.whole["openwip:role"] != "terminal":
-        raise BadInput(
-            f"recording {recording.meta_path}: openwip:role is {recording.whole['openwip:role']!r};"
-            " valid: terminal (what a base station transmitted, or a fader has, was never"
-            " received)"
+        raise not_valid(
+            f"recording {recording.meta_path}: openwip:role",
+            repr(recording.whole["openwip:role"]),
+            "terminal (what a base station transmitted, or a fader has, was never received)",
         )
     if "openwip:receiver" not in recording.whole:
         raise BadInput(
-            f"recording {recording.meta_path}: has no openwip:receiver, the settings to replay"
-            " with;"
-            " valid: a recording of a cell's terminal"
+            f"recording {recording.meta_path}: has no object openwip:receiver with the settings of"
+            " the receiver, so it cannot be replayed; valid: a recording of a cell's terminal"
         )
     live = recording.reports()
     replays.check_reports(recording, live)
@@ -214,8 +232,9 @@ def to_replay(file: pathlib.Path | str) -> tuple[recordings.Recording, list[byte
 def replay(arguments: list[str]) -> int:
     given = parse_file(
         "iq replay",
-        "A recording through the receiver: the same decisions as in the live run?",
-        "all numbers",
+        "Gives a recording of IQ samples to the receiver, and compares its decisions with those of"
+        " the live run.",
+        "the comparison of the receiver's decisions",
         arguments,
     )
     recording, live = to_replay(given.file)
@@ -265,7 +284,7 @@ def screen(recording: recordings.Recording, r: dict[str, Any]) -> str:
 def info(arguments: list[str]) -> int:
     given = parse_file(
         "iq info",
-        "What a recording holds.",
+        "Prints what a SigMF recording of IQ samples holds.",
         "the global object, captures and annotations",
         arguments,
     )
@@ -335,12 +354,19 @@ def annotations(recording: recordings.Recording) -> list[str]:
 
 
 def import_(arguments: list[str]) -> int:
-    p = Parser("iq import", "Samples of any program and rate as a recording that can be replayed.")
+    p = Parser(
+        "iq import",
+        "Converts IQ samples of any program and sample rate into a recording that the receiver can"
+        " replay.",
+    )
     p.value(
         "--sample-rate",
         Real(*imports.rates()),
         metavar="HZ",
-        help="sample rate of a file of bare samples, or of SigMF metadata without one",
+        help=(
+            "sample rate in Hz of a file of bare samples, or of a SigMF recording whose metadata"
+            " do not say it"
+        ),
     )
     p.add_argument(
         "--datatype",
@@ -350,14 +376,17 @@ def import_(arguments: list[str]) -> int:
     p.add_argument(
         "--recording",
         metavar="NAME",
-        help="name of the recording in a SigMF archive or collection that has several",
+        help="name of the recording to import from a SigMF archive or collection that has several",
     )
     p.value(
         "--channel",
         Integer(1, foreign.MOST_CHANNELS),
         metavar="N",
         default=1,
-        help="number of the channel in SigMF data with several (core:num_channels; default 1)",
+        help=(
+            "number, from 1, of the channel to import from a SigMF recording with several"
+            " (core:num_channels; default 1)"
+        ),
     )
     p.add_argument(
         "--unchecked",
@@ -372,7 +401,10 @@ def import_(arguments: list[str]) -> int:
     p.add_argument(
         "out",
         metavar="OUT",
-        help="name of the result: OUT.sigmf-data, OUT.sigmf-meta and OUT.openwip-slots",
+        help=(
+            "beginning of the names of the result: OUT.sigmf-data, OUT.sigmf-meta and"
+            " OUT.openwip-slots"
+        ),
     )
     given = p.parse_args(arguments)
     source = imports.opened(
@@ -408,7 +440,8 @@ COMMANDS = {"record": record, "replay": replay, "import": import_, "info": info}
 def main(arguments: list[str], _places: Places) -> int:
     return run_command(
         "iq",
-        f"usage: {USAGE}\n\nSamples of a cell as SigMF recordings (docs/how-to/iq.md).",
+        f"usage: {USAGE}\n\nRecords and replays IQ samples of a cell as SigMF recordings"
+        " (docs/how-to/iq.md).",
         COMMANDS,
         arguments or ["without a command"],
     )

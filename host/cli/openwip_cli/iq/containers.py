@@ -158,8 +158,8 @@ def stored(path: pathlib.Path | str, name: str | None) -> Stored:
         for member in (meta, data):
             if not member.isreg() or member.issparse() or member.offset_data + member.size > size:
                 raise BadInput(
-                    f"archive {path}: {printable(member.name, 60)} is no whole file in it; valid:"
-                    " plain files"
+                    f"archive {path}: {printable(member.name, 60)} is not stored in it as a plain,"
+                    " complete file; valid: an archive of plain files"
                 )
         if meta.size > LARGEST_META:
             raise BadInput(

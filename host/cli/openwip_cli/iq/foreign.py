@@ -18,7 +18,7 @@ import numpy
 from numpy.typing import NDArray
 
 from ..air import SLOT_SAMPLES
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine.confined import printable
 from ..text import LONGEST_TABLE, of_file, of_json
 from . import containers, core_fields, recordings
@@ -110,9 +110,10 @@ class Foreign(Recording):
                     f"core:sample_rate is missing; valid: with --sample-rate {valid_rates()}"
                 )
         elif asked.rate is not None:
-            raise BadInput(
-                f"--sample-rate is {asked.rate}; valid: only for samples whose rate nothing says,"
-                f" and the metadata of {self.base} say it"
+            raise not_valid(
+                "--sample-rate",
+                asked.rate,
+                f"only for samples whose rate nothing says, and the metadata of {self.base} say it",
             )
         low, high = rates()
         if not isinstance(rate, (int, float)) or isinstance(rate, bool) or not low <= rate <= high:
@@ -131,9 +132,11 @@ class Foreign(Recording):
         if type(self.channels) is not int or not 1 <= self.channels <= MOST_CHANNELS:
             self._wrong(f"core:num_channels is {self.channels!r}; valid: 1..{MOST_CHANNELS}")
         if not 1 <= asked.channel <= self.channels:
-            raise BadInput(
-                f"--channel is {asked.channel}, and {self.meta_path} has {self.channels}; valid:"
-                f" 1..{self.channels}"
+            raise not_valid(
+                "--channel",
+                asked.channel,
+                f"1..{self.channels}",
+                more=f", and {self.meta_path} has {self.channels}",
             )
         self.channel = asked.channel
         if needed := core_fields.needed_extensions(self.meta):
@@ -206,8 +209,8 @@ class Foreign(Recording):
             or any(not 0 <= b < self.count for b in begins)
         ):
             self._wrong(
-                f"captures are not stretches of its {self.count} samples; valid: core:sample_start"
-                " ascending, from core:offset on"
+                f"captures do not divide its {self.count} samples; valid: core:sample_start"
+                " ascending and within the samples, from core:offset on"
             )
         self.headers = tuple(
             (c["core:sample_start"], c["core:header_bytes"])
@@ -295,7 +298,8 @@ def member(file: str, asked: Asked) -> str:
         )
     if pathlib.PurePath(chosen).name != chosen:
         raise BadInput(
-            f"collection {file}: names {printable(chosen, 60)}; valid: recordings in the same folder"
+            f"collection {file}: names {printable(chosen, 60)}; valid: recordings in the same"
+            " folder"
         )
     base = str(path.with_name(chosen))
     wanted = named[chosen]
@@ -313,9 +317,11 @@ def member(file: str, asked: Asked) -> str:
 
 def refuse_container(path: pathlib.Path) -> None:
     if kind := containers.kind_of(path):
-        raise BadInput(
-            f"samples {path}: is {kind}, not samples; valid: a file of nothing but samples, or"
-            " a SigMF recording or archive (tar)"
+        raise not_valid(
+            f"samples {path}",
+            kind,
+            "a file of nothing but samples, or a SigMF recording or archive (tar)",
+            more=", not samples",
         )
 
 
@@ -365,22 +371,21 @@ def opened(
     collection = file.endswith(COLLECTION)
     sigmf = archive or collection or file.endswith((DATA, META)) or os.path.exists(file + META)
     if sigmf and datatype is not None:
-        raise BadInput(
-            f"--datatype is {datatype}; valid: only for bare samples, the metadata of {file} say it"
+        raise not_valid(
+            "--datatype", datatype, f"only for bare samples, the metadata of {file} say it"
         )
     if archive:
         return Archived(file, asked)
     if collection:
         return Foreign(member(file, asked), asked)
     if name is not None:
-        raise BadInput(
-            f"--recording is {name}; valid: only for a SigMF archive or collection, and {file} is"
-            " none"
+        raise not_valid(
+            "--recording", name, f"only for a SigMF archive or collection, and {file} is none"
         )
     if sigmf:
         return Foreign(file, asked)
     if channel != 1:
-        raise BadInput(f"--channel is {channel}; valid: only for SigMF, and {file} is none")
+        raise not_valid("--channel", channel, f"only for SigMF, and {file} is none")
     path = pathlib.Path(file)
     if rate is None:
         if not path.exists():
@@ -459,10 +464,10 @@ def _jump(
     if index is None and "core:datetime" in before and "core:datetime" in capture:
         then, now = instant(before["core:datetime"]), instant(capture["core:datetime"])
         if then is None or now is None:
-            raise BadInput(
-                f"samples {source.data_path}: core:datetime is"
-                f" {printable(repr((before if then is None else capture)['core:datetime']), 60)};"
-                " valid: a time such as 2026-01-01T00:00:00.000Z"
+            raise not_valid(
+                f"samples {source.data_path}: core:datetime",
+                printable(repr((before if then is None else capture)["core:datetime"]), 60),
+                "a time such as 2026-01-01T00:00:00.000Z",
             )
         took = (begin - before["core:sample_start"]) / source.rate
         late = now[0] - then[0] - took

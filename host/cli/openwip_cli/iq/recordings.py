@@ -158,8 +158,8 @@ class Recording:
             )
         if size != self.samples * BYTES_PER_SAMPLE:
             self._wrong(
-                f"has {size} bytes; the metadata says {self.samples} samples of {BYTES_PER_SAMPLE}"
-                f" bytes: {self.samples * BYTES_PER_SAMPLE}",
+                f"has {size} bytes; valid: {self.samples * BYTES_PER_SAMPLE}, the {self.samples}"
+                f" samples of {BYTES_PER_SAMPLE} bytes that the metadata announce",
                 self.data_path,
             )
         begins = [c["core:sample_start"] for c in self.captures]
@@ -171,8 +171,8 @@ class Recording:
         wanted = self.whole.get("core:sha512")
         if wanted is not None and sha512(self.data_path) != wanted:
             self._wrong(
-                "SHA-512 is not the core:sha512 of the metadata: the samples are not those that"
-                " were recorded",
+                "its SHA-512 differs from core:sha512 in the metadata, so these are not the"
+                " samples that were recorded; valid: the samples as they were",
                 self.data_path,
             )
         return wanted is not None
@@ -208,7 +208,10 @@ def read_reports(path: pathlib.Path | str) -> list[bytes]:
     while at < len(raw):
         length = struct.unpack_from("<I", raw, at)[0] if at + 4 <= len(raw) else LARGEST_REPORT + 1
         if length > LARGEST_REPORT or at + 4 + length > len(raw):
-            raise BadInput(f"slot reports {path}: report {len(found)} at byte {at} is not complete")
+            raise BadInput(
+                f"slot reports {path}: report {len(found)} at byte {at} is cut off; valid: whole"
+                " reports, as the receiver wrote them"
+            )
         found.append(raw[at + 4 : at + 4 + length])
         at += 4 + length
     return found
@@ -228,8 +231,9 @@ def check_place(path: pathlib.Path | str, seconds: float, option: str) -> str:
     )
     if needed > free:
         raise BadInput(
-            f"{option} {path}: {seconds:g} s need {needed / 1e9:.1f} GB, {base.parent} has"
-            f" {free / 1e9:.1f} GB"
+            f"{option} {path}: a recording of {seconds:g} s needs {needed / 1e9:.1f} GB, and"
+            f" {base.parent} has {free / 1e9:.1f} GB free; valid: a shorter recording, or another"
+            " folder"
         )
     return str(base)
 

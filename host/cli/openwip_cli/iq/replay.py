@@ -42,7 +42,8 @@ def receive(recording: Recording, reports: pathlib.Path) -> None:
     lost = receiver.stop_recording()["reports_lost"]
     if lost:
         raise RecordFailed(
-            f"{lost} reports of the replay were lost: the disk of {reports.parent} does not follow"
+            f"{lost} slot reports of the replay were lost, because {reports.parent} cannot be"
+            " written as fast as they come"
         )
 
 

@@ -10,7 +10,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import INVALID, BadInput
+from ..errors import INVALID, BadInput, not_valid
 from ..machine.places import Places
 from ..records.run_record import RunRecord
 from ..settings.command_line import Parser
@@ -56,14 +56,14 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         choices=sorted(sheets.SHEETS),
         help=(
-            "the worksheet: 1 fading and adaptation, 2 ARQ and delay, 3 prediction and its horizon,"
-            " 4 TCP over the link"
+            "number of the worksheet: 1 fading and adaptive modulation, 2 ARQ and delay, 3 SNR"
+            " prediction and its horizon, 4 TCP over the link"
         ),
     )
     p.add_argument(
         "--student",
         metavar="NAME",
-        help="with sheet: name of the student, from which the seed is made",
+        help="with sheet: name of the student, from which the seed of the random channel is made",
     )
     p.add_argument(
         "--air",
@@ -240,12 +240,14 @@ def read_answers(path: pathlib.Path, number: int) -> tuple[str, str, Mapping[str
     if filled.get("lab") != number:
         raise BadInput(f"{path}: lab is {shown(str(filled.get('lab')))}; valid here: {number}")
     if not isinstance(student, str) or not student.strip():
-        raise BadInput(f"{path}: student is {shown(str(student))}; valid: a name")
+        raise not_valid(f"{path}: student", str(student), "a name")
     if not isinstance(answers, Mapping):
-        raise BadInput(f"{path}: there are no answers; valid: a mapping of question to answer")
+        raise BadInput(
+            f"{path}: the key answers is missing or empty; valid: a mapping of questions to answers"
+        )
     air = filled.get("air", MEDIUM)
     if air not in (MEDIUM, CABLED):
-        raise BadInput(f"{path}: air is {shown(str(air))}; valid: {MEDIUM}, {CABLED}")
+        raise not_valid(f"{path}: air", str(air), f"{MEDIUM}, {CABLED}")
     return student, air, answers
 
 
@@ -255,7 +257,8 @@ def check(number: int, path: pathlib.Path) -> int:
     known = {q.name for q in sheet.questions}
     if unknown := [str(name) for name in answers if name not in known]:
         raise BadInput(
-            f"{path}: answers.{shown(unknown[0])} is no question; valid: {', '.join(sorted(known))}"
+            f"{path}: answers.{shown(unknown[0])} is not a question of this worksheet; valid:"
+            f" {', '.join(sorted(known))}"
         )
     reports = {run.name: read_run(sheet, run, path.parent) for run in sheet.runs}
     good = True

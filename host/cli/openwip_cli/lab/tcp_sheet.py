@@ -24,8 +24,8 @@ def recorded(record: RunRecord) -> Mapping[str, float]:
     flows = samples.child("flow") if samples is not None else None
     if flows is None or not len(flows):
         raise BadInput(
-            f"{record.path} has no flow in the table tcp of observer; valid: a record of a whole"
-            " run"
+            f"run record {record.path} holds no TCP connection (table tcp of the source observer);"
+            " valid: the record of a whole run"
         )
     local, acknowledged = flows["local"], flows["bytes_acknowledged"]
     sender = flows["station"] == "base"

@@ -90,7 +90,7 @@ class Reader:
             self._died()
         head_size = int.from_bytes(self._take(4, deadline), "little")
         if head_size > LONGEST_HEAD:
-            self._damaged("its reader answers out of bounds")
+            self._damaged("the process that reads it gives an answer that is too long")
         try:
             head = json.loads(self._take(head_size, deadline))
             size, error = head["bytes"], head.get("error")

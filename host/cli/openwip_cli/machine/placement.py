@@ -28,7 +28,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import not_valid
 from . import procfs
 from .places import Places
 
@@ -222,9 +222,10 @@ def parse(text: str) -> list[int] | str:
         cores = []
     wrong = [c for c in cores if c not in usable()]
     if not cores or wrong:
-        raise BadInput(
-            f"--cores is {text!r}; valid: auto, none, or cores of {_list(usable())} such as"
-            f" {usable()[-1]}"
+        raise not_valid(
+            "--cores",
+            repr(text),
+            f"auto, none, or cores of {_list(usable())} such as {usable()[-1]}",
         )
     return cores
 

@@ -87,7 +87,7 @@ class Qemu:
             if not more:
                 raise CellDied(
                     f"QEMU did not start{'' if there else f' within {START_S} s'}:"
-                    f" {' '.join(self._output.split()) or 'it says nothing'}"
+                    f" {' '.join(self._output.split()) or 'it printed nothing'}"
                 )
             self._output += more.decode("utf-8", "replace")
         return found[0]
@@ -100,7 +100,9 @@ class Qemu:
             time.sleep(0.05)
             if ticks() - before < 1000 * (time.monotonic() - begun) + 5:
                 return
-        raise CellDied("the firmware in QEMU does not come down to the pace of the wall clock")
+        raise CellDied(
+            "the firmware in QEMU runs faster than the wall clock and cannot be slowed down to it"
+        )
 
     def end(self) -> None:
         if self._line is not None:

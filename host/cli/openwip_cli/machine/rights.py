@@ -146,8 +146,8 @@ def require_for_a_cell() -> None:
     if missing := [name for name in OF_A_CELL if not held >> CAPABILITY[name] & 1]:
         words = ", ".join(f"CAP_{name.upper()} ({OF_A_CELL[name]})" for name in missing)
         raise BadInput(
-            f"this root does not have {words}; valid: root with all rights, or a container with"
-            " --cap-add for each"
+            f"the root account lacks the capabilities {words}, as in a container; valid: root with"
+            " all capabilities, or a container that was started with --cap-add for each"
         )
 
 

@@ -224,7 +224,10 @@ def account() -> tuple[str, int, int]:
         with contextlib.suppress(KeyError):
             found = pwd.getpwnam(name)
             return name, found.pw_uid, found.pw_gid
-    raise BadInput(f"there is neither an account {ACCOUNT} nor nobody: run ./openwip setup as root")
+    raise BadInput(
+        f"this computer has neither an account {ACCOUNT} nor an account nobody for the processes:"
+        " run ./openwip setup as root"
+    )
 
 
 def give_to_account(folder: pathlib.Path, files: Iterable[pathlib.Path]) -> None:
@@ -240,7 +243,7 @@ def give_to_account(folder: pathlib.Path, files: Iterable[pathlib.Path]) -> None
 
 def require_root() -> None:
     if os.geteuid() != 0:
-        raise BadInput("network namespaces and TUN interfaces need root: run it with sudo")
+        raise BadInput("network namespaces and TUN interfaces need root: run the command with sudo")
 
 
 def require_tun() -> None:

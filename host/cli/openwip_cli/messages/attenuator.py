@@ -14,7 +14,7 @@ from typing import Any
 
 from openwip_schema import attenuator_pb2 as pb
 
-from ..errors import BadInput, NoAnswer, Refused
+from ..errors import NoAnswer, Refused, not_valid
 
 STEP_DB = 0.25
 STATES = ("idle", "armed", "playing", "ended", "stopped", "silent")
@@ -24,9 +24,28 @@ MOST_BYTES = 240  # levels in one message
 KEEP_ALIVE_S = 0.02  # seconds; the controller stops after 0.1 s of silence
 
 
-def refused(what: str, number: int) -> Refused:
-    """The controller has answered with an error."""
-    return Refused(f"{what}: the attenuator refuses: error {number}")
+# Errors of SCPI and, above 0, of the device (firmware/core/error_queue.cpp), by which a request can
+# be refused.
+ERRORS = {
+    -108: "Parameter not allowed",
+    -211: "Trigger ignored",
+    -221: "Settings conflict",
+    -222: "Data out of range",
+    -223: "Too much data",
+    -224: "Illegal parameter value",
+    -241: "Hardware missing",
+    -250: "Mass storage error",
+    205: "Steps out of sequence",
+}
+
+
+def refused(what: str, number: int, words: str = "") -> Refused:
+    """The controller has answered with an error. `words`: its text, where the answer has one."""
+    words = words or ERRORS.get(number, "")
+    return Refused(
+        f"the attenuator refuses the command {what} with SCPI error"
+        f" {number}{f' ({words})' * bool(words)}"
+    )
 
 
 def stuff(data: bytes) -> bytes:
@@ -45,7 +64,7 @@ def unstuff(data: bytes) -> bytes:
     while at < len(data):
         code = data[at]
         if code == 0 or at + code > len(data):
-            raise ValueError("no COBS")
+            raise ValueError("not a COBS frame (consistent overhead byte stuffing)")
         out += data[at + 1 : at + code]
         at += code
         if code < 255 and at < len(data):
@@ -68,9 +87,11 @@ class Line:
             attributes[4] = attributes[5] = termios.B921600
             termios.tcsetattr(self.fd, termios.TCSANOW, attributes)
         except (OSError, termios.error) as e:
-            raise BadInput(
-                f"--port is {port}: {e.args[-1] if e.args else e}; valid: a serial port (./openwip"
-                " attenuator list)"
+            raise not_valid(
+                "--port",
+                port,
+                "a serial port (./openwip attenuator list)",
+                more=f": {(e.args[-1] if e.args else e)}",
             ) from None
         self.port = port
         self.lines: collections.deque[str] = collections.deque()
@@ -146,7 +167,10 @@ class Attenuator:
                 self.status()
                 self.line.lines.clear()
                 return name
-        raise NoAnswer(f"{self.line.port}: no attenuator answers *IDN?")
+        raise NoAnswer(
+            f"{self.line.port}: no OpenWIP attenuator answers the query *IDN? at this serial port;"
+            " valid: a port of ./openwip attenuator list"
+        )
 
     def ask(self, line: str, timeout_s: float | None = None) -> str:
         timeout_s = timeout_s or self._answer_s
@@ -155,7 +179,10 @@ class Attenuator:
         end = time.monotonic() + timeout_s
         while not self.line.lines:
             if time.monotonic() >= end:
-                raise NoAnswer(f"{self.line.port}: no answer to {line} within {timeout_s} s")
+                raise NoAnswer(
+                    f"{self.line.port}: the attenuator does not answer the command {line} within"
+                    f" {timeout_s} s"
+                )
             self.line.receive(end - time.monotonic())
         return self.line.lines.popleft()
 
@@ -171,9 +198,12 @@ class Attenuator:
         """One that answers nothing. Refused, if it has put an error into the queue."""
         self.ask("*CLS;*OPC?")
         if self.ask(f"{line};*OPC?") != "1":
-            raise NoAnswer(f"{self.line.port}: {line} was not answered as asked")
+            raise NoAnswer(
+                f"{self.line.port}: the attenuator's answer to the command {line} is not the"
+                " expected 1"
+            )
         if found := self.errors():
-            raise refused(line, found[0][0])
+            raise refused(line, *found[0])
 
     def request(self, **what: Any) -> pb.Reply:
         """Sends a request and returns the reply. A request that is lost on the way is repeated, and
@@ -190,8 +220,8 @@ class Attenuator:
                     if reply.id == self._id:
                         return reply
         raise NoAnswer(
-            f"{self.line.port}: no answer to a frame ({next(iter(what))}) in {TRIES} times"
-            f" {self._answer_s} s"
+            f"{self.line.port}: the attenuator does not answer the request {next(iter(what))},"
+            f" which was sent {TRIES} times, within {self._answer_s} s each"
         )
 
     def done(self, **what: Any) -> pb.Status:

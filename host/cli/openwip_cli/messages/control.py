@@ -29,7 +29,7 @@ def exchange(endpoint: str, question: bytes, timeout_s: float, keys: Keys | None
         socket.connect(endpoint)
         socket.send(question)
         if not socket.poll(timeout_s * 1000):
-            raise NoAnswer(f"{endpoint} does not answer")
+            raise NoAnswer(f"the process at {endpoint} does not answer")
         return socket.recv()
 
 
@@ -58,7 +58,7 @@ class Control:
         reply = self.ask(pb.Request(status=pb.Empty()), timeout_s)
         what = reply.WhichOneof("what")
         if what is None:
-            raise NoAnswer(f"{self.endpoint} answers without a status")
+            raise NoAnswer(f"the process at {self.endpoint} sends an answer without a status")
         return getattr(reply, what)
 
     def answers(self) -> bool:

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import zmq
 from openwip_schema import telemetry_pb2
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 
 # Topic -> the field of Telemetry that it carries.
 CONTENT = {
@@ -93,7 +93,7 @@ def topics_of(text: str) -> tuple[str, ...]:
         return TOPICS
     wrong = [t for t in names if t not in CONTENT]
     if wrong or not names:
-        raise BadInput(f"--topics is {text!r}; valid: all, or some of {','.join(TOPICS)}")
+        raise not_valid("--topics", repr(text), f"all, or some of {','.join(TOPICS)}")
     return tuple(dict.fromkeys(names))
 
 

@@ -153,7 +153,9 @@ def of_task(rows: Sequence[Row]) -> dict[str, Any]:
 def of_rows(rows: Sequence[Row]) -> dict[str, Any]:
     good = usable(rows)
     if not good:
-        raise BadInput("the study or table has no grade of a valid run; valid: at least one")
+        raise BadInput(
+            "the study or table holds no grade of a run whose verdict is VALID; valid: at least one"
+        )
     return {
         "subjects": len({row["subject"] for row in good}),
         "grades": len(good),

@@ -53,7 +53,8 @@ def required() -> str:
     program = find()
     if program is None:
         raise BadInput(
-            "no Chromium is installed, which is the subject here; valid: a machine with"
+            "no Chromium is installed, which --dry-run needs in place of a person's browser;"
+            " valid: a machine with"
             f" {' or '.join(NAMES)} (Debian: apt install chromium)"
         )
     return program

@@ -157,6 +157,6 @@ def check_tasks(tasks: list[str] | tuple[str, ...], dry: bool = False) -> None:
     """Refuses tasks whose links this release cannot make; a dry run has no links."""
     if VIDEO in tasks and not dry and not has_handover():
         raise BadInput(
-            f"task {VIDEO} needs --link hetnet, which this release does not have; valid:"
-            f" {PAGE_A}, {PAGE_B}"
+            f"--task is {VIDEO}, which needs the link hetnet, and this release does not have it;"
+            f" valid: {PAGE_A}, {PAGE_B}"
         )

@@ -15,7 +15,7 @@ from . import browser, cases, export, session, study
 
 USAGE = """./openwip ratings new FOLDER [--subjects N] [--dcr-subjects N] [--task NAME ...] [--seed N]
        sudo ./openwip ratings session FOLDER --subject N [--listen ADDRESS] [--port PORT] [--name CELL]
-       ./openwip ratings session FOLDER --subject N --dry-run [--speed X] [--pictures FOLDER]
+       ./openwip ratings session FOLDER --subject N --dry-run [--speed FACTOR] [--pictures FOLDER]
        ./openwip ratings export FOLDER [--unblind] [--out FILE.csv] [--json[=FILE]]
        ./openwip ratings analyse FOLDER|FILE.csv [--unblind] [--out FOLDER] [--json[=FILE]]"""
 HEAD = "A study in which people rate web pages and a video over links of the emulator"
@@ -32,7 +32,7 @@ def new(arguments: list[str], _places: Places) -> int:
         Integer(1, study.MOST_SUBJECTS),
         metavar="N",
         default=40,
-        help=f"how many people take part; 1..{study.MOST_SUBJECTS} (default 40)",
+        help=f"number of people who take part in the study; 1..{study.MOST_SUBJECTS} (default 40)",
     )
     p.value(
         "--dcr-subjects",
@@ -103,7 +103,7 @@ def one(arguments: list[str], places: Places) -> int:
         "--name",
         type=check_cell_name,
         default=session.CELL,
-        help=f"name of the cell (default {session.CELL})",
+        help=f"name of the cell that emulates the links (default {session.CELL})",
     )
     p.add_argument(
         "--dry-run",
@@ -114,9 +114,9 @@ def one(arguments: list[str], places: Places) -> int:
     p.value(
         "--speed",
         Real(1, 100),
-        metavar="X",
+        metavar="FACTOR",
         default=1.0,
-        help="with --dry-run: factor on the speed of the video (default 1)",
+        help="with --dry-run: factor by which the video is played faster (default 1)",
     )
     p.add_argument(
         "--pictures",
@@ -166,7 +166,10 @@ def export_rows(arguments: list[str], _places: Places) -> int:
     p.add_argument(
         "--unblind",
         action="store_true",
-        help="name the link that stands behind each code, from the key file of the study",
+        help=(
+            "name the emulated link behind each code of the table, which the key file of the study"
+            " holds"
+        ),
     )
     p.add_argument(
         "-o",
@@ -174,7 +177,7 @@ def export_rows(arguments: list[str], _places: Places) -> int:
         metavar="FILE.csv",
         help="write the table into this CSV file (default: print it)",
     )
-    p.json("the table")
+    p.json("the table of grades")
     given = p.parse_args(arguments)
     rows = export.rows_of(study.opened(given.folder), given.unblind)
     text = export.csv_of(rows)
@@ -204,19 +207,21 @@ def analyse(arguments: list[str], _places: Places) -> int:
     p.add_argument(
         "--unblind",
         action="store_true",
-        help="with FOLDER: name the link that stands behind each code, from the key file of the"
-        " study",
+        help=(
+            "with FOLDER: name the emulated link behind each code of the table, which the key file"
+            " of the study holds"
+        ),
     )
     p.add_argument(
         "-o", "--out", metavar="FOLDER", help="write a figure for each task into this folder"
     )
-    p.json("the result")
+    p.json("the result of the analysis")
     given = p.parse_args(arguments)
     if given.source.endswith(".csv"):
         if given.unblind:
             raise BadInput(
-                "--unblind is given with a table, which has no key; valid: with the"
-                " FOLDER of the study"
+                "--unblind is given with a CSV table, beside which there is no key file; valid:"
+                " with the FOLDER of the study"
             )
         rows = export.read_csv(given.source)
     else:

@@ -6,7 +6,7 @@ import io
 import pathlib
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..text import of_file
 from .cases import GRADES, HIGHEST, TASKS
 from .study import KEY, LONGEST_FILE, Study
@@ -107,12 +107,18 @@ def read_csv(path: str) -> list[dict[str, Any]]:
     try:
         table = list(csv.DictReader(io.StringIO(of_file(pathlib.Path(path), LONGEST_FILE))))
     except FileNotFoundError:
-        raise BadInput(f"{path}: there is no such file; valid: a table of ratings export") from None
+        raise BadInput(
+            f"{path}: there is no such file; valid: a CSV table that ./openwip ratings export has written"
+        ) from None
     except (ValueError, csv.Error):
-        raise BadInput(f"{path} is no CSV in UTF-8; valid: a table of ratings export") from None
+        raise BadInput(
+            f"{path} is no CSV in UTF-8; valid: a CSV table that ./openwip ratings export has written"
+        ) from None
     missing = [n for n in NEEDED if not table or n not in table[0]]
     if missing:
-        raise BadInput(f"{path} has no column {missing[0]}; valid: a table of ratings export")
+        raise BadInput(
+            f"{path} has no column {missing[0]}; valid: a CSV table that ./openwip ratings export has written"
+        )
     return [read_row(f"{path}, line {number}", row) for number, row in enumerate(table, 2)]
 
 
@@ -123,14 +129,14 @@ def read_row(where: str, row: dict[str, Any]) -> dict[str, Any]:
             try:
                 found[name] = float(row[name]) if row[name] else None
             except (TypeError, ValueError):
-                raise BadInput(f"{where}: {name} is {row[name]!r}; valid: a number") from None
+                raise not_valid(f"{where}: {name}", repr(row[name]), "a number") from None
     for name in SWITCHES:
         if name in row:
             if row[name] not in ("yes", "no"):
-                raise BadInput(f"{where}: {name} is {row[name]!r}; valid: yes, no")
+                raise not_valid(f"{where}: {name}", repr(row[name]), "yes, no")
             found[name] = row[name] == "yes"
     if row["task"] not in TASKS:
-        raise BadInput(f"{where}: task is {row['task']!r}; valid: {', '.join(TASKS)}")
+        raise not_valid(f"{where}: task", repr(row["task"]), ", ".join(TASKS))
     if found["rating"] not in range(1, HIGHEST + 1):
-        raise BadInput(f"{where}: rating is {row['rating']!r}; valid: 1..{HIGHEST}")
+        raise not_valid(f"{where}: rating", repr(row["rating"]), f"1..{HIGHEST}")
     return found

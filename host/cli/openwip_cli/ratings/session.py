@@ -196,7 +196,8 @@ class Session:
         left = self.study.left(self.subject)
         if not left:
             raise BadInput(
-                f"--subject {self.subject}: all runs of this session are done; valid: another one"
+                f"--subject {self.subject}: this subject has rated all runs of the session; valid:"
+                " the number of another subject"
             )
         if any(run.task == VIDEO for run in left):
             self.progress("making the video")

@@ -14,7 +14,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import BadInput, NotWritten, shown
+from ..errors import BadInput, NotWritten, not_valid
 from ..machine import outputs
 from ..text import of_file, of_json
 from .cases import HIGHEST, TASKS, Case, case_of, cases_of, reference_of
@@ -150,15 +150,17 @@ NEEDED = {"subject": int, "task": str, "run": int, "code": str, "valid": bool}
 def checked_line(where: str, line: Any) -> dict[str, Any]:
     """BadInput: a line that no session writes."""
     if not isinstance(line, dict):
-        raise BadInput(f"{where} is no run of a session; valid: a JSON object a line")
+        raise BadInput(
+            f"{where} is not the entry of a rated run; valid: a JSON object in each line"
+        )
     for name, kind in NEEDED.items():
         if not isinstance(line.get(name), kind):
-            raise BadInput(f"{where}: {name} is {shown(line.get(name))}; valid: {WORDS[kind]}")
+            raise not_valid(f"{where}: {name}", line.get(name), WORDS[kind])
     if line["task"] not in TASKS:
-        raise BadInput(f"{where}: task is {shown(line['task'])}; valid: {', '.join(TASKS)}")
+        raise not_valid(f"{where}: task", line["task"], ", ".join(TASKS))
     rating = line.get("rating")
     if line["run"] and (type(rating) is not int or not 1 <= rating <= HIGHEST):
-        raise BadInput(f"{where}: rating is {shown(rating)}; valid: 1..{HIGHEST}")
+        raise not_valid(f"{where}: rating", rating, f"1..{HIGHEST}")
     return line
 
 
@@ -168,11 +170,13 @@ def read(path: pathlib.Path, what: str) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{path}: there is no such file; valid: {what}") from None
     except PermissionError:
-        raise BadInput(f"{path} cannot be read by this user; valid: its owner, or root") from None
+        raise BadInput(
+            f"{path}: this user may not read it; valid: as its owner, or as root"
+        ) from None
     except ValueError:
         found = None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise BadInput(f"{path} is of another form; valid: {what}")
+        raise BadInput(f"{path} does not have the expected form; valid: {what}")
     return found
 
 
@@ -185,10 +189,10 @@ def opened(folder: str) -> Study:
         ("dcr_subjects", f"0..{MOST_SUBJECTS}"),
     ):
         if type(about.get(name)) is not int or not 0 <= about[name] <= MOST_SUBJECTS:
-            raise BadInput(f"{path / STUDY}: {name} is {shown(about.get(name))}; valid: {valid}")
+            raise not_valid(f"{path / STUDY}: {name}", about.get(name), valid)
     tasks = about.get("tasks")
     if not isinstance(tasks, list) or not tasks or not set(map(str, tasks)) <= set(TASKS):
-        raise BadInput(f"{path / STUDY}: tasks is {shown(tasks)}; valid: {', '.join(TASKS)}")
+        raise not_valid(f"{path / STUDY}: tasks", tasks, ", ".join(TASKS))
     return Study(path, about)
 
 
@@ -196,8 +200,8 @@ def make(folder: str, subjects: int, dcr_subjects: int, tasks: tuple[str, ...], 
     """Writes study.json and key.json into a folder that has neither."""
     path = pathlib.Path(folder)
     if dcr_subjects > subjects:
-        raise BadInput(
-            f"--dcr-subjects is {dcr_subjects} with --subjects {subjects}; valid: 0..{subjects}"
+        raise not_valid(
+            "--dcr-subjects", dcr_subjects, f"0..{subjects}", more=f" with --subjects {subjects}"
         )
     for name in (STUDY, KEY):
         if (path / name).exists():

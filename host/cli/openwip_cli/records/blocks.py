@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy
 
 from ..air import SLOTS_PER_SECOND
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import outputs
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
@@ -35,9 +35,11 @@ def of_record(record: RunRecord, tti_ms: float, user: int) -> "tuple[numpy.ndarr
     rows = numpy.flatnonzero(outcome.any(axis=1))
     if not len(rows):
         users = sorted(set(table["user"][table["outcome"] != 0].tolist()))
-        raise BadInput(
-            f"--user is {user}, and {record.path} has no frame to that terminal; valid:"
-            f" {', '.join(map(str, users)) or 'none, it has no frame at all'}"
+        raise not_valid(
+            "--user",
+            user,
+            ", ".join(map(str, users)) or "no number, because the record has no frame at all",
+            more=f", and {record.path} has no frame to that terminal",
         )
     # Nanoseconds: 15 slots are 10 ms, exactly.
     tti = (
@@ -62,9 +64,14 @@ def text(lost: Iterable[bool], about: str) -> str:
 def main(arguments: list[str]) -> int:
     p = Parser(
         "record blocks",
-        "Block errors of an OFDM cell for a UMTS bearer (emulate --error-trace FILE).",
+        "Writes the block errors of a recorded OFDM link as a trace for the emulation of a UMTS"
+        " bearer (emulate --error-trace FILE).",
     )
-    p.add_argument("record", metavar="RUN.h5", help="run record of a cell with --link ofdm")
+    p.add_argument(
+        "record",
+        metavar="RUN.h5",
+        help="run record (HDF5 file of --record) of a cell with an OFDM link",
+    )
     p.add_argument(
         "-o",
         "--out",
@@ -77,10 +84,17 @@ def main(arguments: list[str]) -> int:
         "--tti-ms",
         Real(0.1, 1000),
         default=10.0,
-        help="transmission time interval (TTI) of the bearer, each of which carries one block"
-        " (default 10)",
+        help=(
+            "transmission time interval (TTI) of the UMTS bearer in ms, each of which carries one"
+            " block (default 10)"
+        ),
     )
-    p.value("--user", Integer(0, 24), default=0, help="number of the terminal, from 0 (default 0)")
+    p.value(
+        "--user",
+        Integer(0, 24),
+        default=0,
+        help="number of the terminal whose block errors are wanted, from 0 (default 0)",
+    )
     given = p.parse_args(arguments)
     target = outputs.check("-o", given.output, given.record)
     with RunRecord(given.record) as r, r.computing():

@@ -116,7 +116,9 @@ class Contents:
         top = dict(self._names(self.file))
         for name, kind in (("strings", h5py.Dataset), ("about", h5py.Group), ("gaps", h5py.Group)):
             if not isinstance(top.get(name), kind):
-                raise Wrong(f"does not hold what a run record holds: it has no {name}")
+                raise Wrong(
+                    f"is damaged: its contents are not those of a run record (it has no {name})"
+                )
         for name in ("gaps", "refused"):
             if isinstance(top.get(name), h5py.Group):
                 table(top[name], 1)

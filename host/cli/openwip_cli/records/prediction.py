@@ -25,7 +25,8 @@ def _rows(record: RunRecord, source: str, user: int) -> tuple[Table, "numpy.ndar
     table = record.table("slot", source)
     if table is None:
         raise BadInput(
-            f"{record.path} has no table slot of {source}; valid: a record of a whole run"
+            f"run record {record.path} holds no slots of the station {source} (table slot); valid:"
+            " the record of a whole run"
         )
     return table, numpy.flatnonzero(table["message.user"] == user)
 
@@ -40,7 +41,10 @@ def of_record(record: RunRecord, user: int = 0) -> Predictions:
         base["message.slot"][sent], terminal["message.slot"][received], return_indices=True
     )
     if not len(slot):
-        raise BadInput(f"{record.path} has no slot of both stations for user {user}")
+        raise BadInput(
+            f"run record {record.path} holds no slot that both stations have reported for terminal"
+            f" {user}; valid: the record of a whole run, and a terminal of its cell"
+        )
     i, j = sent[i], received[j]
     true_db = terminal["true_snr_db"][j] if "true_snr_db" in terminal else None
     if true_db is not None and (true_db.shape[1] == 0 or not numpy.isfinite(true_db).any()):

@@ -4,6 +4,7 @@ nothing of the cell ever waits for a disk. It ends at --duration, at SIGINT or S
 cell ends, and leaves a complete file each time. `--record` of demo and emulate starts it
 (Launched)."""
 
+import argparse
 import contextlib
 import datetime
 import json
@@ -350,23 +351,26 @@ def main(arguments: list[str], places: Places) -> int:
         return messages.replay(arguments[1], EVERY_DAY)
     p = Parser(
         "record",
-        "Record the telemetry of a running cell into a file (HDF5); ./openwip record info FILE:"
-        " what is in one; ./openwip record blocks: its block errors; ./openwip record recover"
-        " FILE.part: what a killed recorder left, as a record.",
+        "Records what the processes of a running cell publish (telemetry) in an HDF5 file, a run"
+        " record. ./openwip record info prints what is in one, ./openwip record blocks writes its"
+        " block errors, and ./openwip record recover makes one of what a killed recorder has left.",
         "demo",
     )
-    p.add_argument("file", metavar="FILE.h5")
+    p.add_argument("file", metavar="FILE.h5", help="file to write (HDF5), a run record")
     p.add_argument(
         "--topics",
-        metavar="X",
-        help="topics to record, separated by commas, or all (default all but frames and ip)",
+        metavar="TOPICS",
+        help=(
+            "telemetry topics to record, separated by commas, or all (default: all but frames and"
+            " ip, which hold the contents of frames and packets)"
+        ),
     )
     p.value(
         "--duration",
         Real(0.1, 1e6),
         was="--seconds",
         metavar="S",
-        help="end after this time (default: at Ctrl-C, or when the cell ends)",
+        help="end after this time in seconds (default: at Ctrl-C, or when the cell ends)",
     )
     p.value(
         "--max-size",
@@ -377,10 +381,8 @@ def main(arguments: list[str], places: Places) -> int:
             " at the start)"
         ),
     )
-    p.add_argument(
-        "--launched", action="store_true", help="(internal: set by the command that starts the run)"
-    )
-    p.add_argument("--heard", action="store_true", help="(internal: set by the monitor)")
+    p.add_argument("--launched", action="store_true", help=argparse.SUPPRESS)
+    p.add_argument("--heard", action="store_true", help=argparse.SUPPRESS)
     given = p.parse_args(arguments)
     topics = telemetry.topics_of(given.topics) if given.topics is not None else EVERY_DAY
     launched = given.launched or given.heard
@@ -401,8 +403,12 @@ def recover(arguments: list[str]) -> int:
     """The command record recover."""
     from . import record_file, record_seal, run_record
 
-    p = Parser("record recover", "Makes a record of what a killed recorder has left.")
-    p.add_argument("file", metavar="FILE.h5.part")
+    p = Parser("record recover", "Makes a complete run record of what a killed recorder has left.")
+    p.add_argument(
+        "file",
+        metavar="FILE.h5.part",
+        help="unfinished run record, which a killed recorder has left",
+    )
     p.add_argument(
         "-o",
         "--out",

@@ -51,13 +51,14 @@ def check_target(path: pathlib.Path | str, recovered: pathlib.Path | None = None
     target = outputs.check("record", path)
     if target.exists() and not (target.is_file() and record_seal.is_record(target)):
         raise BadInput(
-            f"record {path}: exists and is no run record; valid: a new name, or that of a record"
+            f"record {path}: the file exists and is not a run record, so it is not overwritten;"
+            " valid: a new name, or that of a run record"
         )
     part = part_of(target)
     if os.path.lexists(part) and (recovered is None or part != recovered.absolute()):
         raise BadInput(
-            f"record {path}: {part.name} is there: {_whose(part)}; valid: another name, or after"
-            f" ./openwip record recover {part}, or after it is removed"
+            f"record {path}: {part.name} is there: {_whose(part)}; valid: another name, or this"
+            f" one after ./openwip record recover {part}, or after that file is removed"
         )
     return target
 

@@ -131,8 +131,8 @@ def opened(path: pathlib.Path | str) -> BinaryIO:
                     )
             elif block != _block(_digest(f)):
                 raise BadInput(
-                    f"{path} is truncated or was changed: its checksum is wrong; valid: a record as"
-                    " it was written"
+                    f"{path} is truncated or was changed, as its checksum is wrong; valid: a run"
+                    " record as it was written"
                 )
             unless_good.pop_all()
         except OSError as e:

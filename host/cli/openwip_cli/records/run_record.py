@@ -116,7 +116,9 @@ class Table:
             return []
         ends = self[f"{name}.end"].astype("i8")
         if (numpy.diff(ends, prepend=0) < 0).any() or ends[-1] > len(self[name]):
-            raise ValueError(f"{self._path}/{name}.end does not count its entries")
+            raise ValueError(
+                f"{self._path}/{name}.end does not give the ends of the entries of a list"
+            )
         return numpy.split(self[name], ends[:-1])
 
     def child(self, name: str) -> "Table | None":
@@ -167,13 +169,13 @@ class RunRecord:
                 yield
         except MISFITS as e:
             raise BadInput(
-                f"{self.path} does not hold what a run record holds"
+                f"{self.path} is damaged: its contents are not those of a run record"
                 f" ({printable(str(e)) or type(e).__name__}); {record_seal.WRITTEN_BY}"
             ) from None
 
     def _check_tables(self) -> None:
         for table in self._tables.values():
-            for column in table["columns"].values():
+            for name, column in table["columns"].items():
                 shape = column["shape"]
                 numpy.dtype(column["dtype"])
                 if (
@@ -181,15 +183,18 @@ class RunRecord:
                     or not 1 <= len(shape) <= 2
                     or not all(type(n) is int and n >= 0 for n in shape)
                 ):
-                    raise ValueError("a column is no column")
+                    raise ValueError(
+                        f"column {name} has another type or shape than numbers in one or two"
+                        " dimensions"
+                    )
                 if column["texts"] and (column["dtype"][1] not in "iu" or len(shape) != 1):
-                    raise ValueError("a column of texts is none of numbers")
+                    raise ValueError(f"column {name} of texts does not hold their numbers")
             for name, _ in HEAD:
                 if name in table["columns"] and (
                     table["columns"][name]["dtype"][1] not in "iu"
                     or len(table["columns"][name]["shape"]) != 1
                 ):
-                    raise ValueError(f"{name} is no column of whole numbers")
+                    raise ValueError(f"column {name} does not hold whole numbers")
 
     def _about(self, texts: Any) -> dict[str, Any]:
         about: dict[str, Any] = {}
@@ -371,8 +376,8 @@ def info(arguments: list[str]) -> int:
     # imported here: it needs YAML, which a reader without OpenWIP may not have
     from ..settings.command_line import Parser
 
-    p = Parser("record info", "What is in a run record.")
-    p.add_argument("file", metavar="FILE.h5")
+    p = Parser("record info", "Prints what a run record (HDF5 file of --record) holds.")
+    p.add_argument("file", metavar="FILE.h5", help="run record (HDF5 file of --record)")
     given = p.parse_args(arguments)
     with RunRecord(given.file) as r, r.computing():
         text = info_text(r)

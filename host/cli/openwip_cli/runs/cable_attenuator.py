@@ -26,7 +26,7 @@ from ..cell.cell import Cell
 from ..cell.process import Process
 from ..cell.session import start_process
 from ..cell.supervisor import SupervisorClient
-from ..errors import BAD_INPUT, BadInput, NoAnswer, Terminated, catch, of_program
+from ..errors import BAD_INPUT, BadInput, NoAnswer, Terminated, catch, not_valid, of_program
 from ..figures import attenuator as figures
 from ..machine import rights, scratch
 from ..machine.places import Places
@@ -86,9 +86,10 @@ class Player:
 
     def set(self, levels: list[float]) -> None:
         if len(levels) not in (1, len(self.channels)):
-            raise BadInput(
-                f"{LEVELS.key} is {text_of(levels)}; valid: one level, or one for each of channels"
-                f" {text_of(self.channels)}"
+            raise not_valid(
+                LEVELS.key,
+                text_of(levels),
+                f"one level, or one for each of channels {text_of(self.channels)}",
             )
         for c, top, db in zip(
             self.channels,
@@ -96,8 +97,11 @@ class Player:
             levels * (len(self.channels) // len(levels)),
         ):
             if db > top * link.STEP_DB:
-                raise BadInput(
-                    f"{LEVELS.key} is {db:g} for channel {c}; valid: 0 to {top * link.STEP_DB:g} dB"
+                raise not_valid(
+                    LEVELS.key,
+                    f"{db:g}",
+                    f"0 to {top * link.STEP_DB:g} dB",
+                    more=f" for channel {c}",
                 )
             self.device.command(f"INP{c}:ATT {tables.quarters(LEVELS.key, str(db)) * link.STEP_DB}")
 

@@ -27,8 +27,8 @@ SNAKEMAKE = "campaigns/bin/snakemake"  # file of the build
 def check(places: Places) -> None:
     if not (places.build / SNAKEMAKE).exists():
         raise BadInput(
-            f"there is no Snakemake in {places.build}: run ./openwip setup --campaigns (network"
-            " needed)"
+            f"Snakemake, which starts runs on other machines, is not installed in {places.build}:"
+            " run ./openwip setup --campaigns (needs the Internet)"
         )
 
 
@@ -120,7 +120,7 @@ class Elsewhere(Pool):
                 signal.signal(s, handler)
         if snakemake.returncode < 0 and left:  # killed: its exit code says nothing about the runs
             raise CellDied(
-                f"Snakemake {how_ended(snakemake.returncode)}; what was finished stays, the same"
-                " command goes on"
+                f"Snakemake {how_ended(snakemake.returncode)}; finished runs are kept, and the"
+                " same command goes on with the others"
             )
         return words

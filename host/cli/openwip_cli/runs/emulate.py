@@ -24,7 +24,7 @@ from ..cell.program_check import check_config, refusal
 from ..cell.session import OBSERVER, identity, owned_cell, start_observers, start_process
 from ..cell.supervisor import SupervisorClient
 from ..channel import command as channel
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..figures import capacities, conservation, link_counts, own_code
 from ..figures.facts import Facts
 from ..machine import places as whereabouts
@@ -57,17 +57,19 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
     method = inputs.for_process(s.values, SETTINGS)["phy.predictor"]
     if s["channel.prediction_nmse"] != "predictor":
         if method != table.column("phy.predictor", "default", ()):
-            raise BadInput(
-                f"--predictor is {method!r} without a receiver; valid: with --prediction-nmse"
-                " predictor"
+            raise not_valid(
+                "--predictor",
+                repr(method),
+                "with --prediction-nmse predictor",
+                more=", but the predicted SNR is made with the error that --prediction-nmse says",
             )
         yield s
         return
     for key, flag, plain in (("terminals", "--terminals", 1), ("channel.bins_db", "--bins-db", [])):
         if s[key] != plain:
             raise BadInput(
-                f"--prediction-nmse is predictor with {flag}: the predictor runs on one fading"
-                " channel; valid: a number 0..0.5"
+                f"--prediction-nmse is predictor with {flag}, but a predictor follows one fading"
+                " channel of one terminal; valid: a number 0..0.5"
             )
     if s["channel.model"].endswith(".h5"):
         raise BadInput(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..cell import radio_loop, station
-from ..errors import BadInput, Stop
+from ..errors import Stop, not_valid
 from ..figures.checks import LATE_SHARE
 from ..machine.places import Places
 from ..settings import radios, table
@@ -37,9 +37,11 @@ def refuse_beside(values: dict[str, Any]) -> None:
     given, without defaults."""
     for key in MEASURED if values.get("link.loop") == AUTO else ():
         if values.get(key) is not None:
-            raise BadInput(
-                f"{table.setting(key, 'demo').flag} is {text_of(values[key])} with --loop auto,"
-                " which measures it; valid: one of the two"
+            raise not_valid(
+                table.setting(key, "demo").flag,
+                text_of(values[key]),
+                "one of the two options",
+                more=" with --loop auto, which measures and sets it",
             )
 
 

@@ -40,9 +40,8 @@ def run(
     plan = plan or virtual.download(s, sender, window)
     if programs := [*plan.programs, *plan.batches, *plan.afterwards]:
         raise BadInput(
-            f"{programs[0][1]} is given with --time ns3, which runs no program; valid: flows and"
-            " settings"
-            " of TCP"
+            f"{programs[0][1]} is given with --time ns3, which simulates the hosts and runs no"
+            " program of Linux; valid: --time real, virtual"
         )
     todo = {"attributes": ns3_tcp.attributes_of(tcp, plan.sysctls), "flows": plan.flows}
     return virtual.made(SimulatorRun(s, places, plan, packets, progress, recorded, todo=todo))
@@ -78,7 +77,9 @@ class SimulatorRun(virtual.FlowsRun):
 def check(places: Places, program: str = PROGRAM) -> None:
     places.check_built(emulate.PROGRAM, "python/openwip_schema")
     if not places.path(program).exists():
-        raise BadInput("--time ns3: this build has no ns-3 in it: run ./openwip setup --ns3")
+        raise BadInput(
+            "--time is ns3, and this build does not contain ns-3: run ./openwip setup --ns3"
+        )
 
 
 def run_program(

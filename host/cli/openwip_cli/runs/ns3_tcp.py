@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..settings import table
 from ..settings.command_line import read as read_value
 from ..settings.scenario import Scenario
@@ -72,7 +72,7 @@ def pairs(words: Iterable[str], example: str, values: str = r"[\w.:-]+") -> dict
             or not equal
             or not re.fullmatch(values, value)
         ):
-            raise BadInput(f"--tcp is {word!r}; valid: NAME=VALUE, such as {example}")
+            raise not_valid("--tcp", repr(word), f"NAME=VALUE, such as {example}")
         given[name] = value
     return given
 
@@ -80,7 +80,7 @@ def pairs(words: Iterable[str], example: str, values: str = r"[\w.:-]+") -> dict
 def read(words: Iterable[str]) -> dict[str, str]:
     given = pairs(words, "min_rto_ms=20")
     if given.get("sender", SENDERS[0]) not in SENDERS:
-        raise BadInput(f"--tcp sender is {given['sender']!r}; valid: {', '.join(SENDERS)}")
+        raise not_valid("--tcp sender", repr(given["sender"]), ", ".join(SENDERS))
     attributes_of({n: v for n, v in given.items() if n != "sender"})
     return given
 
@@ -103,9 +103,11 @@ def of_sysctls(sysctls: dict[str, Any]) -> dict[str, Any]:
                 settings["receive_window"] = int(text.split()[1]) // 2
         elif name in AS_IT_IS:
             if text != AS_IT_IS[name]:
-                raise BadInput(
-                    f"sysctl {name} is {text} with --time ns3, which has it as {AS_IT_IS[name]};"
-                    f" valid: {AS_IT_IS[name]}"
+                raise not_valid(
+                    f"sysctl {name}",
+                    text,
+                    AS_IT_IS[name],
+                    more=f" with --time ns3, which has it as {AS_IT_IS[name]}",
                 )
         elif name not in WITHOUT_EFFECT:
             raise BadInput(

@@ -7,13 +7,20 @@ import re
 from typing import Any
 
 from ..cell import outside, remote
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..iq import recordings
 from ..machine import outputs, placement, rights
 from ..machine.places import Places
 from ..settings import emulator, episodes, inputs
-from ..settings.command_line import Parser, check_cell_name, read, remember_kind
-from ..settings.kinds import Real, with_unit
+from ..settings.command_line import (
+    Parser,
+    check_cell_name,
+    help_of_setting,
+    placeholder,
+    read,
+    remember_kind,
+)
+from ..settings.kinds import Real
 from ..settings.scenario import SETTINGS, Scenario, check_together, read_file, text_of
 from ..settings.table import Setting
 from . import loop, ns3_tcp
@@ -60,6 +67,7 @@ def settings_parser(
     """A parser with an option for each setting, and the options that all runs have. `one_cell`:
     those for the cores of a cell and for what is left after it, too."""
     p = Parser(command, description, usage=f"./openwip {command} [OPTIONS]")
+    p.flags |= {s.key: s.flag for s in settings if s.flag}
     rooms: dict[str, Any] = {"": p}  # headings of the help, as of docs/reference/settings.md
     for s in settings:
         if s.flag is None:
@@ -67,44 +75,60 @@ def settings_parser(
         if (room := s.key.rpartition(".")[0]) not in rooms:
             rooms[room] = p.add_argument_group(room)
         default = text_of(s.default)
-        text = f"{s.help}; {with_unit(s.kind, s.unit)}" + f" (default {default})" * bool(default)
+        text = help_of_setting(s.help, s.kind, s.unit, default)
         remember_kind(
             rooms[room].add_argument(
-                s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%")
+                s.flag,
+                dest=s.key,
+                metavar=placeholder(s.flag, s.kind, s.unit),
+                default=None,
+                help=text.replace("%", "%%"),
             ),
             s.kind,
         )
     p.add_argument(
         "--config",
         metavar="FILE",
-        help="scenario file (YAML); an option replaces a setting of the file",
+        help=(
+            "scenario file (YAML) with settings of the run; an option replaces a setting of the"
+            " file"
+        ),
     )
-    p.json("the whole report", was_a_word=True)
+    p.json("the whole report of the run", was_a_word=True)
     if one_cell:
         p.add_argument(
             "--cores",
-            metavar="X",
+            metavar="CORES",
             default="auto",
             help=(
-                "cores of the slot path: auto, none (left to the kernel), "
-                "or numbers such as 1 or 2,3 (default auto)"
+                "processor cores on which the processes run that must finish within each slot:"
+                " auto, none (left to the kernel), or numbers such as 1 or 2,3 (default auto)"
             ),
         )
         p.add_argument(
             "--keep",
             action="store_true",
-            help="leave the cell running when the command ends; ./openwip down ends it",
+            help=(
+                "leave the base station and the terminal running when the command ends; ./openwip"
+                " down ends them"
+            ),
         )
         p.add_argument(
             "--logs",
             metavar="DIR",
-            help="copy configuration files and logs into this folder at the end",
+            help=(
+                "copy the configuration files and logs of all processes into this folder at the"
+                " end of the run"
+            ),
         )
     p.add_argument(
         "--name",
         type=check_cell_name,
         default=name,
-        help=f"name of the cell (several can run; default {name})",
+        help=(
+            "name of the cell, by which other commands find it (several cells can run at once;"
+            f" default {name})"
+        ),
     )
     return p
 
@@ -114,15 +138,17 @@ def options_parser(
     description: str,
     settings: list[Setting],
     name: str,
-    captured: str = "IP and link frames of the run, for Wireshark (pcapng)",
+    captured: str = (
+        "capture the IP packets and link frames of the run in a pcapng file, for Wireshark"
+    ),
 ) -> Parser:
     p = settings_parser(command, description, settings, name)
     p.add_argument(
         "--record",
         metavar="FILE",
         help=(
-            "record the telemetry of the run in FILE, all topics but frames and ip (HDF5;"
-            " ./openwip report FILE shows it)"
+            "record what the processes of the run publish (their telemetry, without the contents"
+            " of frames and packets) in an HDF5 file, which ./openwip report FILE shows"
         ),
     )
     p.add_argument("--capture", metavar="FILE", help=captured)
@@ -130,18 +156,20 @@ def options_parser(
         "--listen",
         metavar="tcp://ADDR:PORT",
         help=(
-            "offer telemetry and control of the cell at this address, on PORT and the ports"
-            " after it; --keys has to be given as well"
+            "let other computers watch and control the cell at this address, on PORT and the ports"
+            " after it; needs --keys"
         ),
     )
     p.add_argument(
-        "--keys", metavar="DIR", help="folder with the keys of ./openwip keys, for --listen"
+        "--keys",
+        metavar="DIR",
+        help="folder with the encryption keys that ./openwip keys has made, for --listen",
     )
     outside.add_options(p)
     p.add_argument(
         "--monitor",
         action="store_true",
-        help="open a window that shows the running cell (./openwip monitor)",
+        help="open a window that shows the running cell, as ./openwip monitor does",
     )
     return p
 
@@ -260,8 +288,8 @@ def refuse_beside_replay(parser: Parser, given: argparse.Namespace) -> None:
 def parse_demo(arguments: list[str]) -> Options:
     parser = options_parser(
         "demo",
-        "A base station and a terminal over a software USRP on this machine: "
-        "ping, TCP and UDP, and a verdict.",
+        "Runs a base station and a terminal over software radios (USRPs) on this computer, measures"
+        " ping, TCP and UDP between them, and says whether the run was valid.",
         SETTINGS,
         "demo",
     )
@@ -269,38 +297,41 @@ def parse_demo(arguments: list[str]) -> Options:
         "--record-iq",
         metavar="FILE",
         help=(
-            "record what the terminal receives, from the first "
-            "sample on, as SigMF: FILE.sigmf-data, FILE.sigmf-meta (61 MB/s)"
+            "record the IQ samples that the terminal receives, from the first one on, as SigMF:"
+            " FILE.sigmf-data, FILE.sigmf-meta (61 MB/s)"
         ),
     )
     parser.add_argument(
         "--record-iq-base",
         metavar="FILE",
-        help="record what the base station transmits, from the first sample on, as SigMF:"
-        " FILE.sigmf-data, FILE.sigmf-meta",
+        help=(
+            "record the IQ samples that the base station transmits, from the first one on, as"
+            " SigMF:"
+            " FILE.sigmf-data, FILE.sigmf-meta"
+        ),
     )
     parser.add_argument(
         "--record-iq-fader",
         metavar="FILE",
         help=(
-            "with --air cabled: record what the fader receives and sends, as FILE-base-input and"
-            " FILE-terminal-output"
+            "with --air cabled: record the IQ samples that the fader (channel emulator) receives"
+            " and sends as SigMF, FILE-base-input and FILE-terminal-output"
         ),
     )
     parser.add_argument(
         "--record-iq-seconds",
-        metavar="X",
+        metavar="SECONDS",
         default="10",
         help="length of the recordings of --record-iq, --record-iq-base and --record-iq-fader in"
-        " air time; 0.01..3600 s (default 10)",
+        " time of the samples; 0.01..3600 s (default 10)",
     )
     parser.add_argument(
         "--replay-iq",
         metavar="FILE",
         help=(
-            "give the terminal's receiver a recording instead of a radio: there is no base"
-            " station, no traffic is measured, and the receiver's decisions are compared"
-            " with the recorded ones"
+            "give the terminal's receiver a SigMF recording of --record-iq instead of a radio's"
+            " samples: there is no base station, no traffic is measured, and the receiver's"
+            " decisions are compared with the recorded ones"
         ),
     )
     given = parser.parse_args(arguments)
@@ -314,15 +345,20 @@ def parse_demo(arguments: list[str]) -> Options:
         "fader": given.record_iq_fader,
     }
     if given.record_iq_fader and not options.scenario.cabled:
-        raise BadInput(
-            f"--record-iq-fader is {given.record_iq_fader!r} without a fader; valid: with --air"
-            " cabled"
+        raise not_valid(
+            "--record-iq-fader",
+            repr(given.record_iq_fader),
+            "with --air cabled",
+            more=" without a fader",
         )
     code = inputs.names_of(options.scenario.values, inputs.that_name_code(SETTINGS))
     if given.record_iq and "phy.predictor" in code:
-        raise BadInput(
-            f"--record-iq is {given.record_iq!r} with a predictor of your own; valid: with a"
-            " built-in one, because a recording that is played again starts no code that it names"
+        raise not_valid(
+            "--record-iq",
+            repr(given.record_iq),
+            "with a built-in predictor, because a replay does not start code that a recording"
+            " names",
+            more=" with a predictor of your own",
         )
     if any(wanted.values()):
         seconds = read("--record-iq-seconds", Real(0.01, 3600), given.record_iq_seconds)
@@ -335,9 +371,11 @@ def parse_demo(arguments: list[str]) -> Options:
             if path
         }
         if len(set(options.record_iq.values())) < len(options.record_iq):
-            raise BadInput(
-                f"--record-iq-base is {given.record_iq_base!r}, the same as --record-iq; valid:"
-                " another file"
+            raise not_valid(
+                "--record-iq-base",
+                repr(given.record_iq_base),
+                "another file",
+                more=", the same as --record-iq",
             )
         outputs.apart(
             given,
@@ -361,18 +399,22 @@ OF_PACKETS = ("--capture", "--record")
 def parse_emulate(arguments: list[str]) -> Options:
     parser = options_parser(
         "emulate",
-        "The downlink at one SNR for each bin and slot, between two network namespaces: TCP "
-        "through it, and a verdict.",
+        "Emulates a link between two network namespaces without radio samples (an OFDM downlink by"
+        " one SNR for each frequency bin and slot, or another link), measures TCP over it, and"
+        " says whether the run was valid.",
         emulator.SETTINGS,
         emulator.NAME,
-        "IP and link frames of the run, for Wireshark (pcapng); with --time virtual or ns3 IP"
+        "capture the IP packets and link frames of the run in a pcapng file, for Wireshark; with"
+        " --time virtual or ns3 IP"
         " packets alone (pcap)",
     )
     parser.add_argument(
         "--generator",
         action="store_true",
-        help="run the link alone as fast as the machine can: in virtual time, with queues that"
-        " are always full, without network interfaces and TCP",
+        help=(
+            "run the link alone as fast as the machine can, with packets of its own that keep the"
+            " queues full, without network interfaces and TCP"
+        ),
     )
     parser.add_argument(
         "--time",
@@ -398,7 +440,10 @@ def parse_emulate(arguments: list[str]) -> Options:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="sysctl of the kernel of --time virtual, such as net.ipv4.tcp_sack=0; repeatable",
+        help=(
+            "with --time virtual: sysctl to be set in its Linux kernel, such as"
+            " net.ipv4.tcp_sack=0; repeatable"
+        ),
     )
     parser.add_argument(
         "--tcp",
@@ -406,7 +451,7 @@ def parse_emulate(arguments: list[str]) -> Options:
         action="append",
         default=[],
         help=(
-            "setting of ns-3's TCP with --time ns3, such as sender=eifel, min_rto_ms=20"
+            "with --time ns3: setting of the TCP of ns-3, such as sender=eifel or min_rto_ms=20"
             " (docs/explanation/ns3.md); repeatable"
         ),
     )
@@ -424,7 +469,7 @@ def parse_emulate(arguments: list[str]) -> Options:
         for flag in parser.named_options(given):
             if flag in {*AROUND_A_CELL, *OF_PACKETS}.difference(named):
                 raise BadInput(
-                    f"{flag} is given with {beside}, which has no cell; valid:"
+                    f"{flag} is given with {beside}, which starts no cell of processes; valid:"
                     f" {', '.join(('--json', *named))}"
                 )
         if given.pacing_limit_ms is not None:
@@ -474,9 +519,8 @@ def parse_emulate(arguments: list[str]) -> Options:
         without = "--generator" if given.generator else f"--time {given.time}"
         for key, plain in (("network.ipv6", "off"), ("network.mtu", 1500)):
             if (asked := options.scenario[key]) != plain:
-                raise BadInput(
-                    f"{key} is {asked} with {without}, where the cell has no interfaces; valid:"
-                    f" {plain}"
+                raise not_valid(
+                    key, asked, plain, more=f" with {without}, where the cell has no interfaces"
                 )
     options.generator, options.time = given.generator, given.time
     options.tcp = ns3_tcp.read(given.tcp)
@@ -487,8 +531,8 @@ def parse_emulate(arguments: list[str]) -> Options:
             or not equal
             or not re.fullmatch(r"[\w. -]+", value)
         ):
-            raise BadInput(
-                f"--sysctl is {setting!r}; valid: NAME=VALUE of net, such as net.ipv4.tcp_sack=0"
+            raise not_valid(
+                "--sysctl", repr(setting), "NAME=VALUE of net, such as net.ipv4.tcp_sack=0"
             )
         options.sysctl[name.replace(".", "/")] = value
     return options

@@ -99,7 +99,10 @@ class Pool:
             with scratch.locked(self.folder):
                 yield
         except BlockingIOError:
-            raise BadInput(f"{self.folder}: another campaign is at work there") from None
+            raise BadInput(
+                f"{self.folder}: another ./openwip experiment or campaign is using this folder;"
+                " valid: another --out, or after the other one has ended"
+            ) from None
 
     def prepare(self, specs: dict[str, Any]) -> None:
         """Writes the specification of each run. One that exists is kept, unless it is not JSON."""
@@ -141,7 +144,7 @@ class Pool:
             self.lose(specs, left)
             self.look(left, take)
         if len(left) == len(specs) and not self.there(left):
-            raise CellDied(f"no run was begun: {failure.last_line(words)} ({words})")
+            raise CellDied(f"no run could be started: {failure.last_line(words)} (see {words})")
 
     def start_all(
         self, specs: dict[str, Any], left: dict[str, None], take: Callable[[str], object]

@@ -26,7 +26,7 @@ from ..cell.process import Process
 from ..cell.running import interface_counts
 from ..cell.session import start_process
 from ..cell.supervisor import SupervisorClient
-from ..errors import BadInput, CellDied, cause_of
+from ..errors import BadInput, CellDied, cause_of, not_valid
 from ..figures import conservation, link_counts, timing
 from ..figures.facts import Facts, Statuses
 from ..machine import system
@@ -55,23 +55,27 @@ def check(s: Scenario, time: str = "real") -> None:
     if not asked(s):
         return
     if s["link.kind"] != "umts":
-        raise BadInput(
-            f"--split-tcp is {s['split_tcp.ports']!r} with --link {s['link.kind']}; valid: off, or"
-            " --link umts"
+        raise not_valid(
+            "--split-tcp",
+            repr(s["split_tcp.ports"]),
+            "off, or --link umts",
+            more=f" with --link {s['link.kind']}",
         )
     if time == "ns3":
-        raise BadInput(
-            f"--split-tcp is {s['split_tcp.ports']!r} with --time ns3, which runs no program;"
-            " valid: off, or --time real, virtual"
+        raise not_valid(
+            "--split-tcp",
+            repr(s["split_tcp.ports"]),
+            "off, or --time real, virtual",
+            more=" with --time ns3, which runs no program",
         )
     if time == "virtual" and s["terminals"] > 1:
-        raise BadInput(
-            f"--terminals is {s['terminals']} with --split-tcp and --time virtual; valid: 1"
+        raise not_valid(
+            "--terminals", s["terminals"], "1", more=" with --split-tcp and --time virtual"
         )
     if time == "real" and shutil.which("nft") is None:
         raise BadInput(
-            "--split-tcp: nft is missing, by which connections are handed to the proxy: apt install"
-            " nftables"
+            "--split-tcp: the program nft, which leads connections to the proxy, is not installed:"
+            " apt install nftables"
         )
 
 
@@ -287,8 +291,9 @@ def guest_proxy(
     if s["split_tcp.buffer_kb"] > most_kb:
         raise BadInput(
             f"--split-tcp-buffer-kb is {s['split_tcp.buffer_kb']} with --split-tcp-connections"
-            f" {s['split_tcp.connections']} and --time virtual: both ways of all are more than half"
-            f" of the kernel's {memory_mb} MiB; valid with that: 4..{most_kb}"
+            f" {s['split_tcp.connections']} and --time virtual: the buffers of all connections in"
+            f" both directions are more than half of the {memory_mb} MiB of the virtual machine's"
+            f" kernel; valid with that: 4..{most_kb}"
         )
     ports = list(range(first_port, first_port + len(flows)))
     for port, flow in zip(ports, flows):

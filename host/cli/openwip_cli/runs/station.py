@@ -15,7 +15,7 @@ from ..cell.radio_loop import BETWEEN_SLOTS, find
 from ..cell.running import STILL_S, asked, interface_counts, read_at_rest
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..cell.supervisor import SupervisorClient
-from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated
+from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated, not_valid
 from ..figures import fading, key_figures, meaning, one_station
 from ..figures.facts import Facts
 from ..machine import outputs, own_files, rights, slot_path, system
@@ -150,10 +150,11 @@ def fader_of(endpoint: str | None, delay_samples: int, keys: str | None = None) 
         return Channel("fader", None, None)
     air = faders.of_station(endpoint, keys)
     if air.delay_samples > delay_samples:
-        raise BadInput(
-            f"--fader-delay-samples is {delay_samples}, and the running fader has"
-            f" {air.delay_samples};"
-            " valid: the same number as the fader"
+        raise not_valid(
+            "--fader-delay-samples",
+            delay_samples,
+            "the same number as the fader",
+            more=f", and the running fader has {air.delay_samples}",
         )
     return Channel("fader", endpoint, air, faders.keys_of_station(endpoint, keys))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..cell import outside, station
 from ..cell.radio_loop import BETWEEN_SLOTS
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..machine import outputs, placement
 from ..machine.places import Places
 from ..settings import radios, table
@@ -125,14 +125,15 @@ def parse(
     if role in ("-h", "--help"):
         arguments, role = ["--help"], "base"
     elif role not in OF_ROLE:
-        raise BadInput(
-            f"the role of station is {role or 'missing'}; valid: ./openwip station base|terminal"
-            " --radio"
-            " ARGS --peer HOST (station base --help)"
+        raise not_valid(
+            "the role of station",
+            role or "missing",
+            "./openwip station base|terminal --radio ARGS --peer HOST (station base --help)",
         )
     p = settings_parser(
         f"station {role}",
-        "One side of a cell, with a radio of this computer; the other side is on another computer.",
+        "Runs one side of a cell, the base station or the terminal, with a radio of this computer;"
+        " the other side runs on another computer.",
         settings_of(role),
         "demo",
     )
@@ -148,13 +149,15 @@ def parse(
             " --radio ARGS (uhd_find_devices lists them) and --peer HOST, the other computer"
         )
     if given.fader and not chosen.cabled:
-        raise BadInput(f"--fader is {given.fader!r} without a fader; valid: with --air cabled")
+        raise not_valid("--fader", repr(given.fader), "with --air cabled", more=" without a fader")
     power = getattr(given, "power", None)
     gain = given.transmit_gain if role == "base" else given.receive_gain
     if power is not None and gain is not None:
-        raise BadInput(
-            f"--power is {power:g} with --transmit-gain {gain:g}; valid: one of the two, --power"
-            " where the radio is calibrated"
+        raise not_valid(
+            "--power",
+            f"{power:g}",
+            "one of the two, --power where the radio is calibrated",
+            more=f" with --transmit-gain {gain:g}",
         )
     radio = station.Radio(
         given.radio,
@@ -203,14 +206,17 @@ def add_options(p: Parser, role: str) -> None:
     p.add_argument(
         "--keys",
         metavar="DIR",
-        help="folder with the keys of ./openwip keys, by which the two stations know each other",
+        help=(
+            "folder with the keys that ./openwip keys has made, by which the two stations"
+            " authenticate each other"
+        ),
     )
     p.value(
         "--freq",
         CARRIER.kind,
         metavar="HZ",
         default=CARRIER.default,
-        help="carrier of the downlink (default 1.8e9)",
+        help="carrier frequency of the downlink in Hz (default 1.8e9)",
     )
     side = "transmit" if role == "base" else "receive"
     p.value(
@@ -218,7 +224,7 @@ def add_options(p: Parser, role: str) -> None:
         Real(-100, 200),
         metavar="DB",
         default=None,
-        help=f"{side} gain of the radio (default 0)",
+        help=f"{side} gain of the radio in dB (default 0)",
     )
     if role == "base":
         p.value(
@@ -227,12 +233,15 @@ def add_options(p: Parser, role: str) -> None:
             metavar="DBM",
             default=None,
             help=(
-                "transmit power with all bins in use, by the radio's own calibration"
-                " (uhd_power_cal.py), instead of --transmit-gain"
+                "transmit power in dBm with all frequency bins in use, by the calibration that is"
+                " stored for the radio (uhd_power_cal.py), instead of --transmit-gain"
             ),
         )
     p.add_argument(
-        "--antenna", metavar="PORT", default="", help="antenna port (default: the device's)"
+        "--antenna",
+        metavar="PORT",
+        default="",
+        help="antenna port of the radio (default: the device's own choice)",
     )
     for what in ("clock", "time"):
         p.add_argument(
@@ -240,8 +249,8 @@ def add_options(p: Parser, role: str) -> None:
             choices=SOURCES,
             default="internal",
             help={
-                "clock": "source of the oscillators' reference",
-                "time": "source of the time pulse (PPS)",
+                "clock": "source of the radio's reference clock",
+                "time": "source of the radio's time pulse, 1 PPS",
             }[what]
             + " (default internal)",
         )
@@ -249,10 +258,10 @@ def add_options(p: Parser, role: str) -> None:
         "--fader",
         metavar="ENDPOINT",
         help=(
-            "with --air cabled: endpoint of the running fader (its air.control, or its"
-            " --listen on another computer), by which the verdict can evaluate the channel"
-            " as well; without it ./openwip fader compare evaluates the --json=FILE of a"
-            " terminal"
+            "with --air cabled: endpoint of the running fader, the channel emulator (its"
+            " air.control,"
+            " or its --listen on another computer), so that the run can compare the measured with"
+            " the applied channel; without it ./openwip fader compare does so afterwards"
         ),
     )
     p.value(

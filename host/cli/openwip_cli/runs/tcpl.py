@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..cell.session import Progress, check_congestion_control, identity
-from ..errors import INVALID, VALID, BadInput
+from ..errors import INVALID, VALID, BadInput, not_valid
 from ..figures import capacities, report
 from ..machine import outputs, placement, rights, scratch, system
 from ..machine.places import Places, virtual_kernel
@@ -38,13 +38,14 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
     """Every transfer has a cell of its own, or none."""
     parser = settings_parser(
         "tcp-l",
-        "Transfers over a line with bit errors: TCP alone, and with damaged segments accepted.",
+        "Measures TCP transfers over an emulated line with bit errors: plain TCP, and TCP that"
+        " accepts segments with bit errors (TCP-L).",
         SETTINGS,
         transfers.NAME,
         one_cell=False,
     )
     parser.add_argument(
-        "--csv", metavar="FILE", help="write a line for each transfer into this CSV file"
+        "--csv", metavar="FILE", help="write a line for each TCP transfer into this CSV file"
     )
     parser.add_argument(
         "--png",
@@ -64,9 +65,11 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
     )
     given = parser.parse_args(arguments)
     if given.time in transfers.WITHOUT_CLOCK and given.parallel is not None:
-        raise BadInput(
-            f"--parallel is {given.parallel} with --time {given.time}, which has one transfer on"
-            " each core; valid: with --time real"
+        raise not_valid(
+            "--parallel",
+            given.parallel,
+            "with --time real",
+            more=f" with --time {given.time}, which has one transfer on each core",
         )
     outputs.apart(given, "config", "json", "csv", "png")
     if len(given.name) > 8:
@@ -80,19 +83,25 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
                 f"--{key.partition('.')[2]} is ''; valid: a number, or several separated by commas"
             )
     if given.time == "virtual" and s["traffic.bytes"] > MOST_VIRTUAL:
-        raise BadInput(
-            f"--bytes is {s['traffic.bytes']} with --time virtual; valid: 1000..{MOST_VIRTUAL}, as"
-            " the kernel's memory holds them"
+        raise not_valid(
+            "--bytes",
+            s["traffic.bytes"],
+            f"1000..{MOST_VIRTUAL}, as the kernel's memory holds them",
+            more=" with --time virtual",
         )
     if given.time == "virtual" and max(s["line.mtu"]) > capacities.MTU:
-        raise BadInput(
-            f"--mtu is {max(s['line.mtu'])} with --time virtual, whose kernel takes no longer"
-            f" packets; valid: 576..{capacities.MTU}"
+        raise not_valid(
+            "--mtu",
+            max(s["line.mtu"]),
+            f"576..{capacities.MTU}",
+            more=" with --time virtual, whose kernel takes no larger packets",
         )
     if given.time == "ns3" and s["relay"] != "off":
-        raise BadInput(
-            f"--relay is {s['relay']!r} with --time ns3, which takes no damaged segment: it drops"
-            " them at the interface; valid: off"
+        raise not_valid(
+            "--relay",
+            repr(s["relay"]),
+            "off",
+            more=" with --time ns3, which takes no damaged segment: it drops them at the interface",
         )
     return given, given.name, s
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from ..air import SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 from ..cell.session import Progress
-from ..errors import INVALID, VALID, BadInput
+from ..errors import INVALID, VALID, not_valid
 from ..figures.capacities import MTU, USUAL_MSS
 from ..figures.checks import evaluate_also
 from ..figures.facts import Facts
@@ -269,23 +269,31 @@ def screen(rows: list[dict[str, Any]]) -> str:
 def parse(arguments: list[str]) -> argparse.Namespace:
     p = Parser(
         "validate",
-        "Measured against theoretical capacity: tables 5.3-5.5 and 5.7, with TCP in real time and"
-        " with a packet generator in virtual time.",
+        "Measures the capacity of the emulated link and compares it with theory, as tables 5.3-5.5"
+        " and 5.7 of Alfredsson (2012) do: with TCP in real time, and with a packet generator in"
+        " virtual time.",
         NAME,
     )
-    p.json("the rows", was_a_word=True)
-    p.add_argument("--quick", action="store_true", help="a quick version: fewer rows of 5 s each")
+    p.json("the rows of the tables", was_a_word=True)
+    p.add_argument(
+        "--quick", action="store_true", help="measure fewer rows of the tables, for 5 s each"
+    )
     p.value(
         "--duration",
         Real(1, 3600),
         metavar="S",
-        help="length of each row in seconds; 1..3600 (default 30)",
+        help=(
+            "duration of the measurement for each row of a table, in seconds; 1..3600 (default 30)"
+        ),
     )
     p.add_argument(
         "--mode",
         choices=("real", "virtual", "both"),
         default="both",
-        help="traffic of the rows: TCP, the generator, or both (default both)",
+        help=(
+            "traffic that is measured: TCP in real time (real), generated packets in virtual time"
+            " (virtual), or both (default both)"
+        ),
     )
     p.add_argument(
         "--time",
@@ -300,10 +308,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     given = p.parse_args(arguments)
     if given.time != "real" and given.mode == "virtual":
-        raise BadInput(
-            f"--time is {given.time} with --mode virtual, where there is no TCP; valid: --mode real"
-            " or"
-            " both"
+        raise not_valid(
+            "--time",
+            given.time,
+            "--mode real or both",
+            more=" with --mode virtual, where there is no TCP",
         )
     given.duration = given.duration or (5.0 if given.quick else 30.0)
     return given

@@ -276,8 +276,8 @@ def check(places: Places, program: str = emulate.PROGRAM) -> None:
     places.check_built(program, GUEST, "python/openwip_schema")
     if not (places.build / KERNEL).exists():
         raise BadInput(
-            f"--time virtual: there is no Linux kernel for it in {places.build}: run ./openwip"
-            " setup --virtual-time"
+            f"--time is virtual, and its Linux kernel is not built in {places.build}: run"
+            " ./openwip setup --virtual-time"
         )
 
 
@@ -417,7 +417,10 @@ def read_result(text: str) -> dict[str, Any]:
     except ValueError:
         lines = []
     if not any("failed" in line or "whole" in line for line in lines[-1:]):
-        raise CellDied("what the Linux kernel has measured is not whole: its folder may be full")
+        raise CellDied(
+            "the results that the Linux kernel of --time virtual has written are not complete: the"
+            " disk of its folder may be full"
+        )
     for line in lines:
         if "sysctl" in line:
             result["sysctl"][line["sysctl"]] = line["value"]

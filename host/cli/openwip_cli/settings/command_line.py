@@ -2,16 +2,29 @@
 """The options of a command. An error is one line: option, value, what would be valid."""
 
 import argparse
+import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from ..errors import BadInput, not_valid, shown
-from .kinds import Kind, with_unit
+from .kinds import (
+    Choice,
+    ChoiceOrFile,
+    Extension,
+    Kind,
+    NumberOrWord,
+    Numbers,
+    Text,
+    TextOrFile,
+    number_of,
+    with_unit,
+)
 from .table import Setting
 
 HELP_WIDTH, HELP_COLUMN = 110, 26  # characters
+LONGEST_CHOICE = 24  # characters of choices that are written out as the name of a value
 # Options that drove the transmitter in one command and the receiver in the next, and the names that
 # took their place.
 SPLIT = {"--gain": {"--transmit-gain": "of the transmitter", "--receive-gain": "of the receiver"}}
@@ -51,7 +64,46 @@ def name_of_value(action: argparse.Action) -> str:
         return action.metavar
     if action.choices is not None:
         return "|".join(map(str, action.choices))
-    return action.dest if not action.option_strings else action.dest.upper()
+    if not action.option_strings:
+        return action.dest
+    return action.option_strings[-1].rpartition("-")[2].upper()
+
+
+def placeholder(flag: str, kind: Kind, unit: str = "") -> str:
+    """The name of the value of an option in its help: the choices where they are few, the unit of
+    a number, a file; else the last word of the option."""
+    kind = getattr(kind, "kind", kind)
+    if isinstance(kind, ChoiceOrFile):
+        return "NAME|FILE"
+    if isinstance(kind, TextOrFile):
+        return "FILE"
+    if isinstance(kind, Extension):
+        return "built_in|CODE"
+    if isinstance(kind, Choice) and len(kind.valid) <= LONGEST_CHOICE:
+        return kind.valid
+    if not hasattr(number_of(kind), "low"):
+        return flag.rpartition("-")[2].upper()
+    number = unit.upper().replace("%", "PERCENT") or "NUMBER"
+    if isinstance(kind, Numbers):
+        return f"{number},..."
+    return "|".join((*kind.words, number)) if isinstance(kind, NumberOrWord) else number
+
+
+def help_of_setting(text: str, kind: Kind, unit: str, default: str) -> str:
+    """The help of a setting: the text, the valid values unless any text is, and the default."""
+    valid = with_unit(kind, unit).removeprefix(Text.valid).strip()
+    between = "" if not valid else " " if valid.startswith("(") else "; "
+    return f"{text}{between}{valid}" + f" (default {default})" * bool(default)
+
+
+def with_options(text: str, flags: Mapping[str, str]) -> str:
+    """A text about settings, as the help of a command has it: "KEY = VALUE" becomes "OPTION VALUE"
+    where the command has an option for the key. `flags`: key -> option."""
+    return re.sub(
+        r"\b([a-z_]\w*(?:\.\w+)+)( = (?=\w))?",
+        lambda m: flags[m[1]] + " " * bool(m[2]) if m[1] in flags else m[0],
+        text,
+    )
 
 
 def is_behind_equal(action: argparse.Action) -> bool:
@@ -119,7 +171,8 @@ def help_of(p: argparse.ArgumentParser) -> str:
                 if action.option_strings
                 else name_of_value(action)
             )
-            lines += entry(name, (action.help or "") % (vars(action) | {"prog": p.prog}))
+            text = (action.help or "") % (vars(action) | {"prog": p.prog})
+            lines += entry(name, with_options(text, getattr(p, "flags", {})))
     return "\n".join(lines) + "\n"
 
 
@@ -144,6 +197,9 @@ class Parser(argparse.ArgumentParser):
         self, command: str, description: str | None = None, cell: str | None = None, **more: Any
     ) -> None:
         self.earlier: dict[str, str] = {}  # earlier name of an option -> its name
+        self.flags: dict[
+            str, str
+        ] = {}  # key of a setting -> its option, by which the help calls it
         # options whose value stands behind "=" -> an earlier release took it as the next word
         self.behind_equal: dict[str, bool] = {}
         super().__init__(
@@ -154,7 +210,7 @@ class Parser(argparse.ArgumentParser):
                 "--name",
                 type=check_cell_name,
                 default=cell,
-                help=f"name of the cell (default {cell})",
+                help=f"name of the cell, by which commands find it (default {cell})",
             )
 
     def add_argument(self, *flags: str, was: str = "", **more: Any) -> argparse.Action:
@@ -251,21 +307,16 @@ class Parser(argparse.ArgumentParser):
             more.pop("default", s.default),
             more.pop("help", s.help),
         )
-        default_text = (
-            ""
-            if default is None
-            else (
-                f" (default {default:.10g})"
-                if isinstance(default, float)
-                else f" (default {default})"
-            )
-        )
+        self.flags[s.key] = str(s.flag)
+        default_text = f"{default:.10g}" if isinstance(default, float) else str(default)
         self.value(
             str(s.flag),
             kind,
-            metavar="X",
+            metavar=placeholder(str(s.flag), kind, s.unit),
             default=default,
-            help=f"{text}; {with_unit(kind, s.unit)}{default_text}".replace("%", "%%"),
+            help=help_of_setting(
+                text, kind, s.unit, "" if default is None else default_text
+            ).replace("%", "%%"),
             **more,
         )
 

@@ -30,8 +30,8 @@ class Control(settings.Setting):
         """Canonical text of a value. Raises BadInput."""
         if self.why_not:
             raise BadInput(
-                f"{self.key} cannot change in a running cell: {self.why_not}; valid: set it at the"
-                " start"
+                f"{self.key} cannot change in a running cell: {self.why_not}; valid: set it when"
+                " the cell is started"
             )
         try:
             return text_of(self.kind.read(text))

@@ -8,7 +8,7 @@ import itertools
 import os
 import pathlib
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..text import LONGEST_TABLE, of_file
 from . import table
 from .kinds import Numbers
@@ -34,9 +34,10 @@ def read_trace(flag: str, path: pathlib.Path, kind: Numbers) -> str:
     for number, line in enumerate(lines_of(flag, path), 1):
         digits = "".join(line.partition("#")[0].split())
         if set(digits) - {"0", "1"}:
-            raise BadInput(
-                f"{flag} {path}: line {number} is {line.strip()[:60]!r}; valid: 0 for a block that"
-                " arrives, 1 for one that is lost"
+            raise not_valid(
+                f"{flag} {path}: line {number}",
+                repr(line.strip()[:60]),
+                "0 for a block that arrives, 1 for one that is lost",
             )
         blocks += digits
     runs = [len(list(run)) for _, run in itertools.groupby(blocks)]
@@ -44,16 +45,16 @@ def read_trace(flag: str, path: pathlib.Path, kind: Numbers) -> str:
         runs.insert(0, 0)
     if not runs:
         raise BadInput(
-            f"{flag} {path}: there is nothing in it; valid: 0 for a block that arrives, 1 for one"
-            " that is lost"
+            f"{flag} {path}: the file is empty; valid: 0 for a block that arrives, 1 for one that"
+            " is lost"
         )
     text = ",".join(map(str, runs))
     try:
         kind.read(text)
     except ValueError:
         raise BadInput(
-            f"{flag} {path}: it has {len(runs)} runs of up to {max(runs)} blocks; valid:"
-            f" {kind.valid}"
+            f"{flag} {path}: it has {len(runs)} runs of equal blocks (arrived or lost), the"
+            f" longest of {max(runs)} blocks; valid: {kind.valid}"
         ) from None
     return text
 
@@ -70,9 +71,10 @@ def read(flag: str, path: pathlib.Path, kind: Numbers) -> str:
         try:
             begin, length = (kind.number.read(w) for w in words)
         except ValueError:
-            raise BadInput(
-                f"{flag} {path}: line {number} is {line.strip()[:60]!r}; valid: begin and length,"
-                f" {kind.number.valid} s each"
+            raise not_valid(
+                f"{flag} {path}: line {number}",
+                repr(line.strip()[:60]),
+                f"begin and length, {kind.number.valid} s each",
             ) from None
         if begin < over:
             raise BadInput(
@@ -87,8 +89,7 @@ def read(flag: str, path: pathlib.Path, kind: Numbers) -> str:
             )
     if not values:
         raise BadInput(
-            f"{flag} {path}: there is nothing in it; valid: a line for each, begin and length in"
-            " seconds"
+            f"{flag} {path}: the file is empty; valid: a line for each, begin and length in seconds"
         )
     return ",".join(f"{v:.10g}" for v in values)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..air import SAMPLE_RATE
-from ..errors import BadInput
+from ..errors import not_valid
 from ..text import of_yaml
 
 FILE = pathlib.Path(__file__).resolve().parents[4] / "channels/vusrp/devices.yaml"
@@ -115,15 +115,15 @@ def parts(setting: str, text: str) -> dict[str, str]:
     for one in () if text == NONE else text.split(","):
         key, equals, value = one.partition("=")
         if not equals or not key or not value:
-            raise BadInput(
-                f"{setting} is '{text}'; valid: {NONE}, or device arguments"
-                " KEY=VALUE[,KEY=VALUE...]"
+            raise not_valid(
+                setting, f"'{text}'", f"{NONE}, or device arguments KEY=VALUE[,KEY=VALUE...]"
             )
         if key in ("type", "air", "node"):
-            raise BadInput(
-                f"{setting} is '{text}'; valid: device arguments (docs/reference/devices.md) but"
-                " type, air and"
-                " node, which are the cell's"
+            raise not_valid(
+                setting,
+                f"'{text}'",
+                "device arguments (docs/reference/devices.md) but type, air and node, which are"
+                " the cell's",
             )
         found[key] = value
     return found
@@ -153,9 +153,7 @@ def radio(role: str, setting: str, product: str, arguments: str) -> Radio:
         given.pop("product", None)
         return Radio(",".join(f"{k}={v}" for k, v in given.items()))
     if name not in products():
-        raise BadInput(
-            f"{setting} is '{arguments}'; valid: product={IDEAL}, {', '.join(products())}"
-        )
+        raise not_valid(setting, f"'{arguments}'", f"product={IDEAL}, {', '.join(products())}")
     kind = products()[name]
     given = {"product": name} | given
     if (hz := clock(kind)) is not None:
@@ -188,10 +186,12 @@ def radios(values: Any) -> dict[str, Radio]:
         found[node] = radio(like, "--fader-radio", values["radio.product"], values["radio.fader"])
         name = parts("", found[node].arguments or NONE).get("product", IDEAL)
         if name != IDEAL and not has_cell_rate(products()[name]):
-            raise BadInput(
-                f"--fader-radio is '{values['radio.fader']}' with --product"
-                f" {values['radio.product']}; valid: product=x310 or another one that has"
-                f" {SAMPLE_RATE} samples/s, which {name} has not: a fader does not convert"
+            raise not_valid(
+                "--fader-radio",
+                f"'{values['radio.fader']}'",
+                f"product=x310 or another one that has {SAMPLE_RATE} samples/s, which {name} has"
+                " not: a fader does not convert",
+                more=f" with --product {values['radio.product']}",
             )
         if "product=" in found[node].arguments and "ppm=" not in found[node].arguments:
             found[node].arguments += ",ppm=0"

@@ -9,7 +9,7 @@ import pathlib
 from typing import Any
 
 from ..air import SLOT_SAMPLES, SLOTS_PER_SECOND
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..text import of_file, of_yaml
 from . import episodes, radios, rules
 from .command_line import read
@@ -178,10 +178,11 @@ def check_cables(scenario: Scenario) -> None:
         scenario.values.get("link.transmit_lead_slots", 0) + FEEDBACK_SLOTS + scenario.fader_slots
     )
     if scenario.retransmission_delay_slots < least:
-        raise BadInput(
-            f"--retransmission-delay-ms is {scenario['link.retransmission_delay_ms']:g} with --air"
-            f" cabled, whose fader takes {scenario['fader.delay_samples']} samples; valid:"
-            f" {least * 1000 / SLOTS_PER_SECOND:g}..32"
+        raise not_valid(
+            "--retransmission-delay-ms",
+            f"{scenario['link.retransmission_delay_ms']:g}",
+            f"{least * 1000 / SLOTS_PER_SECOND:g}..32",
+            more=f" with --air cabled, whose fader takes {scenario['fader.delay_samples']} samples",
         )
 
 
@@ -192,30 +193,34 @@ def check_attenuator(scenario: Scenario) -> None:
         scenario.values.get(f"attenuator.{key}") for key in ("port", "trace", "at_zero_db")
     )
     if port not in (None, NONE) and not str(port).startswith("/"):
-        raise BadInput(
-            f"--attenuator is {port!r}; valid: none, or a serial port such as /dev/ttyACM0"
-            " (./openwip attenuator list)"
+        raise not_valid(
+            "--attenuator",
+            repr(port),
+            "none, or a serial port such as /dev/ttyACM0 (./openwip attenuator list)",
         )
     if trace not in (None, NONE) and not str(trace).endswith((TRACE, ".csv")):
-        raise BadInput(
-            f"--attenuator-trace is {trace!r}; valid: none, a table FILE.csv, or an SNR trace"
-            f" FILE{TRACE}"
+        raise not_valid(
+            "--attenuator-trace",
+            repr(trace),
+            f"none, a table FILE.csv, or an SNR trace FILE{TRACE}",
         )
     if port not in (None, NONE) and (at_zero is None) == str(trace).endswith(TRACE):
-        raise BadInput(
-            f"--attenuator-at-zero is {'missing' if at_zero is None else f'{at_zero:g}'} with"
-            f" --attenuator-trace {trace}; valid: a number with an SNR trace ({TRACE}), and only"
-            " then"
+        raise not_valid(
+            "--attenuator-at-zero",
+            "missing" if at_zero is None else f"{at_zero:g}",
+            f"a number with an SNR trace ({TRACE}), and only then",
+            more=f" with --attenuator-trace {trace}",
         )
 
 
 def check_free_running(scenario: Scenario) -> None:
     lead, delay = scenario["link.transmit_lead_slots"], scenario.retransmission_delay_slots
     if lead < 2 or delay < lead + FEEDBACK_SLOTS:
-        raise BadInput(
-            f"--transmit-lead-slots is {lead} with --clock realtime and a retransmission delay of"
-            f" {delay} slots; valid: 2..{delay - FEEDBACK_SLOTS} slots, the rest of the delay is"
-            " for the feedback"
+        raise not_valid(
+            "--transmit-lead-slots",
+            lead,
+            f"2..{delay - FEEDBACK_SLOTS} slots, the rest of the delay is for the feedback",
+            more=f" with --clock realtime and a retransmission delay of {delay} slots",
         )
     scenario.values["air.speed"] = 1.0
 

@@ -5,7 +5,7 @@ C++ of it (host/settings_code.py)."""
 import re
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..text import NotYaml, of_yaml
 from . import table
 
@@ -43,14 +43,14 @@ def check(text: str, file: str) -> None:
 
 def one_of(where: str, what: str, given: Any, valid: set[str]) -> None:
     if given not in valid:
-        raise BadInput(f"{where}: {what} is {given}; valid: {', '.join(sorted(valid))}")
+        raise not_valid(f"{where}: {what}", given, ", ".join(sorted(valid)))
 
 
 def check_entry(where: str, entry: dict[str, Any]) -> None:
     for program in entry.get("in", ()):
         one_of(where, "program", program, PROGRAMS)
     if entry.get("like", "") not in {"", *table.entries()}:
-        raise BadInput(f"{where}: like is {entry['like']}; valid: a setting of the table")
+        raise not_valid(f"{where}: like", entry["like"], "a setting of the table")
     for column, value in entry.items():
         if isinstance(value, dict) and column in PROGRAMS - COLUMNS:
             for own, of in value.items():
@@ -92,4 +92,4 @@ def check_column(where: str, column: str, value: Any) -> None:
         number = r"-?\d+(\.\d+)?"
         low, _, high = value.partition("..")
         if not re.fullmatch(rf"{number}\.\.{number}", value) or float(low) > float(high):
-            raise BadInput(f"{where}: range is {value}; valid: LOW..HIGH")
+            raise not_valid(f"{where}: range", value, "LOW..HIGH")

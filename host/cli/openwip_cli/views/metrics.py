@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from ..cell.running import cell_lives, running_cell
-from ..errors import BadInput
+from ..errors import BadInput, not_valid
 from ..figures import key_figures
 from ..machine import rights
 from ..machine.places import Places
@@ -218,7 +218,8 @@ def begin(server: Server) -> None:
 def main(arguments: list[str], _places: Places) -> int:
     p = Parser(
         "metrics",
-        "Key figures of a running cell for Prometheus, until Ctrl-C or the cell's end.",
+        "Serves the key figures of a running cell (goodput, SNR, queue, ...) to Prometheus, until"
+        " Ctrl-C or until the cell ends.",
         "demo",
     )
     p.value(
@@ -226,7 +227,9 @@ def main(arguments: list[str], _places: Places) -> int:
         Integer(0, 65535),
         default=9464,
         metavar="N",
-        help="TCP port of the web server; 0: any free port (default 9464)",
+        help=(
+            "TCP port at which Prometheus fetches the key figures; 0: any free port (default 9464)"
+        ),
     )
     p.add_argument(
         "--listen",
@@ -241,9 +244,7 @@ def main(arguments: list[str], _places: Places) -> int:
     try:
         listen = str(ipaddress.IPv4Address(given.listen))
     except ValueError:
-        raise BadInput(
-            f"--listen is {given.listen!r}; valid: an IPv4 address of this machine"
-        ) from None
+        raise not_valid("--listen", repr(given.listen), "an IPv4 address of this machine") from None
     cell = running_cell(given.name)
     rights.hold_only(rights.TO_BECOME_THE_ACCOUNT_AND_LISTEN)
     with follow.following(telemetry.endpoints_of(cell), TOPICS) as reader:

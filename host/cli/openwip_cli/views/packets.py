@@ -207,8 +207,8 @@ def follow(
 def main(arguments: list[str], _places: Places) -> int:
     p = Parser(
         "packets",
-        "Where the time of each packet of a running cell went, packet by packet: of the downlink;"
-        " with --link umts, hetnet and trace of both ways.",
+        "Prints for each IP packet of a running cell how long it spent in which queue and link: on"
+        " the downlink, and with --link umts, hetnet or trace in both directions.",
         "demo",
     )
     much = p.add_mutually_exclusive_group()
@@ -218,10 +218,10 @@ def main(arguments: list[str], _places: Places) -> int:
         Integer(1, 1 << 40),
         default=COUNT,
         metavar="N",
-        help=f"end after this many packets (default {COUNT})",
+        help=f"end after this number of packets (default {COUNT})",
     )
     much.add_argument(
-        "--follow", action="store_true", help="go on until Ctrl-C or until the cell ends"
+        "--follow", action="store_true", help="print packets until Ctrl-C or until the cell ends"
     )
     p.value(
         "--pdu",
@@ -237,7 +237,10 @@ def main(arguments: list[str], _places: Places) -> int:
         Choice("down", "up", "both"),
         default="both",
         metavar="WAY",
-        help="direction of the packets: down, up (only with --link umts, hetnet and trace), or both (default)",
+        help=(
+            "direction of the packets: down, up (only with --link umts, hetnet and trace), or both"
+            " (default)"
+        ),
     )
     p.json("an object for each packet in a line, times in nanoseconds,")
     given = p.parse_args(arguments)

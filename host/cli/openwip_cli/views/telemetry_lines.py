@@ -41,18 +41,25 @@ def stream(
 
 
 def main(arguments: list[str], _places: Places) -> int:
-    p = Parser("telemetry", "Telemetry of a running cell as JSON lines on standard output.", "demo")
+    p = Parser(
+        "telemetry",
+        "Prints what the processes of a running cell publish (telemetry) as lines of JSON.",
+        "demo",
+    )
     p.add_argument(
         "--topics",
-        metavar="X",
-        help="topics to print, separated by commas, or all (default all but frames and ip)",
+        metavar="TOPICS",
+        help=(
+            "telemetry topics to print, separated by commas, or all (default: all but frames and"
+            " ip, which hold the contents of frames and packets)"
+        ),
     )
     p.value(
         "--duration",
         Real(0.1, 1e6),
         was="--seconds",
         metavar="S",
-        help="end after this time (default: at Ctrl-C, or when the cell ends)",
+        help="end after this time in seconds (default: at Ctrl-C, or when the cell ends)",
     )
     p.json("the messages, an object in each line (there is no other form),")
     p.earlier["--jsonl"] = "--json"

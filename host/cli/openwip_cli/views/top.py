@@ -32,8 +32,12 @@ SILENT_S = 3.0
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    p = Parser("top", "Health and key figures of a running cell.", "demo")
-    p.add_argument("--once", action="store_true", help="print one screen as text and end")
+    p = Parser(
+        "top",
+        "Shows the health and the key figures of a running cell on the terminal, once a second.",
+        "demo",
+    )
+    p.add_argument("--once", action="store_true", help="print the screen once as text and end")
     p.value(
         "--interval",
         Real(0.2, 60),

@@ -405,8 +405,11 @@ class Page:
 
 
 def main(arguments: list[str], _places: Places) -> int:
-    p = Parser("report", "A run record as one HTML page that needs nothing else.")
-    p.add_argument("record", metavar="RECORD.h5")
+    p = Parser(
+        "report",
+        "Makes one HTML page with figures and tables of a run record, which needs no other file.",
+    )
+    p.add_argument("record", metavar="RECORD.h5", help="run record (HDF5 file of --record)")
     p.add_argument(
         "-o", "--out", metavar="FILE.html", help="HTML file to write (default: beside the record)"
     )
