@@ -74,6 +74,7 @@ ALLOWED = {
     "mac/journal": {"types", "wire", "rlc"},
     "mac/relay": {"types", "port", "wire"},
     "mac/link": MAC,
+    "mac/uplink": MAC,
     "mac/wlan": {"types", "port", "journal"},
     "mac/handover": {"types", "port", "wire", "journal"},
     "mac/delivery": {"types", "port", "queue", "journal"},
