@@ -110,6 +110,7 @@ struct base_station_mac::state {
     std::vector<rated_bin> bins;  // of this slot, ascending
     std::vector<arq_unit> waiting;
     grant_room room;             // of this slot's grant
+    int reserved_bits = 0;       // of one of its own
     section_history sections;    // of a common grant
     int without_boundaries = 0;  // bits of this slot's grant, but for boundaries of new frames
     base_statistics statistics;
@@ -231,11 +232,10 @@ void base_station_mac::on_feedback(const slot_feedback& feedback) {
     auto& s = *state_;
     const std::int64_t j = feedback.air.value;
     // Before the first plan any slot may come; later only what was sent and is not resolved yet.
-    if (s.started && (j >= s.next_air || j < s.next_settled)) {
+    if (s.started && (j >= s.next_air || j < s.next_settled))
         ++s.statistics.feedback_rejected;
-        return;
-    }
-    s.feedback_of(j) = feedback;
+    else
+        s.feedback_of(j) = feedback;
 }
 
 // The end of slot j's round trip: every frame sent in it is acknowledged or failed.
@@ -492,13 +492,14 @@ void base_station_mac::state::take_view() {
 slot_plan base_station_mac::plan(slot air) {
     state_->advance(air);
     state_->choose_bins(air);
+    state_->room = grant_room::whole(state_->config.profile, state_->reserved_bits);
     slot_plan plan;
     state_->make_plan(air, plan);
     return plan;
 }
 
 void base_station_mac::plan(slot air, std::uint32_t bins, slot_plan& out) {
-    plan(air, bins, grant_room::whole(state_->config.profile), out);
+    plan(air, bins, grant_room::whole(state_->config.profile, state_->reserved_bits), out);
 }
 
 void base_station_mac::plan(slot air, std::uint32_t bins, const grant_room& room, slot_plan& out) {
@@ -507,6 +508,9 @@ void base_station_mac::plan(slot air, std::uint32_t bins, const grant_room& room
     state_->room = room;
     state_->make_plan(air, out);
 }
+
+std::size_t base_station_mac::units_waiting() const { return state_->window.waiting(); }
+void base_station_mac::reserve_grant_bits(int bits) { state_->reserved_bits = bits; }
 
 int base_station_mac::least_section(slot air) const {
     const auto& s = *state_;

@@ -20,6 +20,12 @@ constexpr std::size_t history_slots = 64;
 // come meanwhile, so that no frame waits for ever.
 constexpr int most_awaited_frames = 127;
 
+// With more units to be sent again, the downlink's list may not fit into the 36 bits that an uplink
+// grant leaves it.
+constexpr std::size_t most_units_beside = 3;
+// Slots from an uplink grant to the next one that goes before the downlink's list.
+constexpr std::int64_t longest_turn = 8;
+
 struct awaited_frame {
     std::array<std::uint8_t, 108> payload{};  // without its first byte
     std::int64_t granted = 0;                 // slot of the last grant that asked for it
@@ -79,6 +85,7 @@ struct base_uplink::state {
     std::array<granted_slot, history_slots> history{};
     std::array<std::uint8_t, nof_bins> rates{};
     std::int64_t next_air = 0;
+    std::int64_t last_granted = -longest_turn;
     bool started = false;
     frame_sn edge_known = 0;  // window edge that the terminal has received
     bool heard_from = false;  // a form has come: the terminal is there
@@ -196,7 +203,7 @@ void base_uplink::state::add_new(slot air) {
     g.nibbles = fresh * room;
 }
 
-const uplink_grant* base_uplink::plan(slot air) {
+const uplink_grant* base_uplink::plan(slot air, std::size_t downlink_waiting) {
     auto& s = *state_;
     if (s.started && air.value < s.next_air)
         throw std::logic_error("plan(" + std::to_string(air.value) + ") after plan(" +
@@ -213,6 +220,10 @@ const uplink_grant* base_uplink::plan(slot air) {
     g.edge = s.frames.first();
     // To a terminal that was never heard nothing is granted: its first frames would be lost.
     if (!s.heard_from) return nullptr;
+    if (downlink_waiting > most_units_beside && air.value < s.last_granted + longest_turn) {
+        ++s.statistics.grants_put_off;
+        return nullptr;
+    }
     s.grant = {};
     s.grant.first_new_sn = static_cast<wire_sn>(s.frames.end());
     s.grant.window_edge = static_cast<std::uint16_t>(s.frames.end() - s.frames.first());
@@ -223,6 +234,7 @@ const uplink_grant* base_uplink::plan(slot air) {
     // A grant without bins tells the terminal that its last frames have come.
     const bool edge_due = s.edge_known != s.frames.first();
     if (s.grant.bins == 0 && s.timing_step == 0 && s.power_step == 0 && !edge_due) return nullptr;
+    s.last_granted = air.value;
     g.granted = true;
     g.units = units_of(s.grant);
     s.timing_step = s.power_step = 0;

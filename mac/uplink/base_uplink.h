@@ -15,6 +15,10 @@
 // packets come in order. What bounds this is the window: when 127 frames wait for the oldest one,
 // no new one is granted.
 //
+//   room             an uplink grant takes 56 bits of the downlink's grant. While more units wait
+//                    for being sent again on the downlink than fit beside it, only every 8th slot
+//                    has one: what is put off by that goes with the next slots, but no
+//                    retransmission is put off for ever
 //   bins of a slot   first those frames that are asked for again, oldest first and all of one
 //                    modulation; then new frames, as many as hold what the last buffer status says,
 //                    less what has been granted since; `standing_bins` at least
@@ -62,6 +66,7 @@ struct base_uplink_statistics {
     std::uint64_t forms_refused = 0;        // decoded, but not a form about this slot
     std::uint64_t grants = 0;               // uplink grants planned
     std::uint64_t grants_without_room = 0;  // that did not go out
+    std::uint64_t grants_put_off = 0;       // slots in which the downlink's list had the room
     std::uint64_t frames_granted = 0;       // new ones
     std::uint64_t frames_repeated = 0;      // asked for again
     std::uint64_t frames_good = 0;          // of these, received
@@ -85,8 +90,10 @@ public:
 
     // Timing and power steps that the next grant carries, -4..3 samples and -2..1 dB.
     void correct(int timing_step, int power_step_db);
-    // Valid until the next call; nullptr: nothing to say.
-    const uplink_grant* plan(slot air);
+    // Valid until the next call; nullptr: nothing to say, or the turn is the downlink's.
+    // `downlink_waiting`: units that wait for being sent again on the downlink. When there are
+    // many, their list needs the room of the uplink grant, and only some slots have one.
+    const uplink_grant* plan(slot air, std::size_t downlink_waiting = 0);
     // Takes the grant of the last plan back: there was no room for it in the downlink's, or the
     // slot was not sent.
     void not_granted(slot air);

@@ -85,7 +85,7 @@ ALLOWED = {
     # error rates.
     "channels/bin": {"types", "phy/qam", "phy/detection", "port", "link", "sample"},
     "channels/packet": {"types", "port", "wire", "queue", "link", "sample"},
-    "channels/cell": {"sample", "bin", "packet", "profiles"} | MAC,
+    "channels/cell": {"sample", "bin", "packet", "profiles", "uplink"} | MAC,
     # The cells of WCDMA, without a link.
     "channels/cells": {"types", "sample"},
     "channels/mix": {"types", "sample"},
