@@ -94,7 +94,7 @@ function(openwip_reuse owner)
 endfunction()
 
 openwip_precompile(std HEADERS ${headers_std}
-  TARGETS wip_wire wip_queue wip_rlc wip_link wip_journal wip_packet wip_emulated_cell wip_air wip_tun wip_relay wip_trace wip_channel_program wip_sim_world
+  TARGETS wip_wire wip_queue wip_rlc wip_link wip_uplink wip_journal wip_packet wip_emulated_cell wip_air wip_tun wip_relay wip_trace wip_channel_program wip_sim_world
           wip_peer wip_os)
 openwip_precompile(std_light HEADERS ${headers_std} TARGETS wip_config wip_profiles OPTIMISE -O1)
 openwip_precompile(model HEADERS ${headers_std} TARGETS wip_sample wip_bin wip_symbol_channel OPTIONS -fno-math-errno)

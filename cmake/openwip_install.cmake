@@ -100,7 +100,7 @@ endfunction()
 
 # openwip_install_core(): libraries and headers of the core, for find_package(openwip): the target openwip::core.
 function(openwip_install_core)
-  set(libraries wip_types wip_warnings wip_flags wip_eigen wip_phy wip_port wip_wire wip_queue wip_rlc wip_journal wip_link wip_calendar wip_relay wip_umts
+  set(libraries wip_types wip_warnings wip_flags wip_eigen wip_phy wip_port wip_wire wip_queue wip_rlc wip_journal wip_link wip_uplink wip_calendar wip_relay wip_umts
                 wip_wlan wip_yaml wip_sample wip_mix wip_bin wip_symbol_channel wip_packet wip_profiles wip_emulated_cell wip_wcdma_cells wip_fader)
   set(exported "")
   foreach(library ${libraries})

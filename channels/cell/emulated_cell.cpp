@@ -58,8 +58,15 @@ emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_sou
                                         {packet.begin(), packet.end()}});
             },
             [this, u](const packet_record& r) { record_(u, r); }, failures_);
+    if (config.radio_uplink) {
+        if (users() != 1)
+            throw std::invalid_argument(
+                "uplink.kind is radio; valid with several terminals: emulated");
+        terminals_.front().radio = std::make_unique<radio_uplink_path>(radio_config());
+        scheduler_.reserve_grant_bits(0, 1);
+    }
     for (auto& t : terminals_)
-        t.uplink.deliver_to([this](const link_packet& p) {
+        t.up().deliver_to([this](const link_packet& p) {
             from_base_.offer(p.data, p.due_ns, p.tag);
             return 0;
         });
@@ -80,7 +87,7 @@ void emulated_cell::prepare_errors() {
 bool emulated_cell::direction::offer(std::span<const std::uint8_t> packet, std::int64_t now_ns,
                                      int user) {
     if (to_ == side::terminal) return cell_->to_base_.offer(packet, now_ns, user);
-    return cell_->terminals_[static_cast<std::size_t>(user)].uplink.offer(
+    return cell_->terminals_[static_cast<std::size_t>(user)].up().offer(
         packet, slot_start(cell_->now_), user);
 }
 
@@ -114,7 +121,7 @@ link_sums emulated_cell::direction::sums() const {
     }
     all.in = {};
     for (const auto& t : cell_->terminals_) {
-        const auto of_line = t.uplink.sums();
+        const auto of_line = t.up().sums();
         all.in += of_line.in;
         all.queued += of_line.queued;
         all.marked += of_line.marked;
@@ -128,7 +135,7 @@ bool emulated_cell::direction::idle() const {
     if (to_ == side::terminal)
         return c.scheduler_.idle() && c.to_terminal_.empty() && c.to_base_.idle();
     return c.from_base_.idle() &&
-           std::ranges::all_of(c.terminals_, [](const auto& t) { return t.uplink.idle(); });
+           std::ranges::all_of(c.terminals_, [](const auto& t) { return t.up().idle(); });
 }
 
 bool emulated_cell::into_queue(int user, std::span<const std::uint8_t> packet) {
@@ -145,18 +152,51 @@ void emulated_cell::run_slot(slot k) {
     if (record_)
         for (auto& t : terminals_) take_reports(t);
     const std::int64_t t = slot_start(k);
-    for (auto& u : terminals_) u.uplink.advance(t);
+    for (auto& u : terminals_) u.up().advance(t);
     now_ = k;
     started_ = true;
+    if (auto* radio = terminals_.front().radio.get()) {
+        if (const auto feedback = radio->receive(k)) scheduler_.on_feedback(0, *feedback);
+        radio->transmit(k);
+        // The last bit of a grant always says whether an uplink grant stands before it.
+        scheduler_.reserve_grant_bits(
+            0, radio->plan(k, scheduler_.user(0).units_waiting()) ? 8 * uplink_grant_bytes : 1);
+    }
     to_base_.advance(t);
     for (auto& u : terminals_) u.journal.set_now(t);
     plans_ = scheduler_.plan(k);
     for (std::size_t u = 0; u < terminals_.size(); ++u) {
         carry(terminals_[u], plans_[u]);
-        const slot_feedback feedback = terminals_[u].mac.on_slot(terminals_[u].report);
-        if (!terminals_[u].uplink.feedback_lost())
-            scheduler_.on_feedback(static_cast<int>(u), feedback);
+        feed_back(terminals_[u], static_cast<int>(u),
+                  terminals_[u].mac.on_slot(terminals_[u].report));
     }
+}
+
+void emulated_cell::feed_back(terminal_end& t, int user, const slot_feedback& feedback) {
+    if (t.radio) {
+        t.radio->on_feedback(feedback);
+        t.radio->carry(t.snr);
+    } else if (!t.uplink.feedback_lost()) {
+        scheduler_.on_feedback(user, feedback);
+    }
+}
+
+radio_uplink_path_config emulated_cell::radio_config() const {
+    radio_uplink_path_config c;
+    c.mac = *config_.radio_uplink;
+    c.mac.profile = config_.cell.link.profile;
+    c.mac.delay_slots = config_.cell.link.retransmission_delay_slots;
+    c.mac.queue_packets = config_.uplink.queue_packets;
+    c.mac.queue = config_.uplink.queue;
+    c.snr_offset_db = config_.uplink_snr_offset_db;
+    c.feedback_loss = config_.uplink.feedback_loss;
+    c.air = {config_.errors,
+             config_.cell.link.combining,
+             config_.cell.link.profile,
+             config_.seed ^ 0x55504C4BULL,
+             config_.cell.link.eight,
+             failures_};
+    return c;
 }
 
 const slot_report& emulated_cell::report(int user) {
@@ -250,11 +290,15 @@ void emulated_cell::reconfigure(const cell_config& cell) {
     scheduler_.reconfigure(cell);
     for (auto& t : terminals_) t.air.set_combining(cell.link.combining);
     config_.cell = cell;
+    if (auto* radio = terminals_.front().radio.get()) radio->reconfigure(radio_config());
 }
 
 void emulated_cell::reconfigure(bin_model::error_method errors) {
     if (errors == bin_model::error_method::computed) prepare_errors();
-    for (auto& t : terminals_) t.air.set_errors(errors, failures_);
+    for (auto& t : terminals_) {
+        t.air.set_errors(errors, failures_);
+        if (t.radio) t.radio->set_errors(errors, failures_);
+    }
     config_.errors = errors;
 }
 
@@ -271,6 +315,8 @@ void emulated_cell::replace(std::vector<snr_source> sources) {
 void emulated_cell::reconfigure(const uplink_config& uplink) {
     for (int u = 0; u < users(); ++u)
         terminals_[static_cast<std::size_t>(u)].uplink.reconfigure(of_user(uplink, u));
+    config_.uplink = uplink;
+    if (auto* radio = terminals_.front().radio.get()) radio->reconfigure(radio_config());
 }
 
 void emulated_cell::reconfigure(const packet_model::wired_config& to_base,
@@ -283,8 +329,8 @@ bool emulated_cell::idle() const { return downlink_.idle() && uplink_.idle(); }
 
 base_end_status emulated_cell::base_status(int user) const {
     const auto& t = end(user);
-    return {now_, scheduler_.user(user).statistics(), t.uplink.line().delivered,
-            t.uplink.on_the_way(), t.uplink.line().feedback};
+    return {now_, scheduler_.user(user).statistics(), t.line().delivered, t.uplink.on_the_way(),
+            t.line().feedback};
 }
 
 terminal_end_status emulated_cell::terminal_status(int user) const {
@@ -292,7 +338,7 @@ terminal_end_status emulated_cell::terminal_status(int user) const {
     packets_bytes waiting;
     for (const auto& p : to_terminal_)
         if (p.tag == user) waiting.add(p.data.size());
-    return {now_,       t.mac.statistics(), waiting, t.staged - waiting, t.uplink.line(),
+    return {now_,       t.mac.statistics(), waiting, t.staged - waiting, t.line(),
             t.mean_snr, t.prediction.nmse()};
 }
 

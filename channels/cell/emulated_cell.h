@@ -5,6 +5,7 @@
 //
 //   server --> wired --> cell_scheduler --> symbol_channel --> terminal MAC --> terminal u
 //   server <-- wired <-- emulated uplink <------------------------------------- terminal u
+//                        or radio_uplink_path
 //
 // Time is nanoseconds since the cell's start; slot k begins at slot_start(k) = floor(k 2/3 ms), so
 // nothing drifts. Each direction is a packet link of all users, a packet's tag its user; advance()
@@ -26,6 +27,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -33,6 +35,7 @@
 #include "bin/bin_channel.h"
 #include "bin/prediction_error.h"
 #include "bin/symbol_channel.h"
+#include "cell/radio_uplink_path.h"
 #include "journal/packet_journal.h"
 #include "link/cell_scheduler.h"
 #include "link/terminal_mac.h"
@@ -53,6 +56,10 @@ struct snr_source {
 struct emulation_config {
     cell_config cell;      // link, users, scheduling
     uplink_config uplink;  // of every terminal
+    // The uplink is a radio's, of one terminal, instead of the line `uplink`, of which queue and
+    // feedback_loss hold.
+    std::optional<radio_uplink_config> radio_uplink;
+    double uplink_snr_offset_db = 0;  // of its channel over that of the downlink
     bin_model::error_method errors = bin_model::error_method::symbols;
     packet_model::wired_config to_base, from_base;
     std::uint64_t seed = 1;
@@ -170,6 +177,8 @@ public:
     const slot_report& report(int user);  // with the SNRs in dB, which are computed only here
     const std::array<float, nof_bins>& true_snr(int user) const { return end(user).snr; }  // linear
     const base_station_mac& base(int user) const { return scheduler_.user(user); }
+    // The user's uplink by radio; nullptr: it is the emulated line.
+    const radio_uplink_path* radio_uplink(int user) const { return end(user).radio.get(); }
     // Keeps the symbols of the slots from now on, or stops it.
     void keep_symbols(bool on);
     const bin_model::slot_symbols& symbols(int user) const { return end(user).air.kept(); }
@@ -198,6 +207,7 @@ private:
         terminal_mac mac;
         bin_model::symbol_channel air;
         uplink_link uplink;
+        std::unique_ptr<radio_uplink_path> radio;  // in the place of `uplink`
         packet_journal journal;
         delivery_log reports{4096};
         packets_bytes staged;  // complete, waiting for their due time
@@ -205,9 +215,21 @@ private:
         std::array<float, nof_bins> snr{};
         double mean_snr = 0;
         bin_model::prediction_error prediction;
+
+        packet_link& up() {
+            if (radio) return *radio;
+            return uplink;
+        }
+        const packet_link& up() const {
+            if (radio) return *radio;
+            return uplink;
+        }
+        const uplink_statistics& line() const { return radio ? radio->line() : uplink.line(); }
     };
     const terminal_end& end(int user) const { return terminals_[static_cast<std::size_t>(user)]; }
     void carry(terminal_end& t, const slot_plan& plan);
+    void feed_back(terminal_end& t, int user, const slot_feedback& feedback);
+    radio_uplink_path_config radio_config() const;
     void take_reports(terminal_end& t);
 
     emulation_config config_;

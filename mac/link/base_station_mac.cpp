@@ -9,16 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "link/drain_forecast.h"
-#include "link/grant_room.h"
-#include "link/own_sharing.h"
-#include "link/prediction_error.h"
-#include "link/retransmission_planner.h"
-#include "link/sent_slot.h"
-#include "link/switch_table.h"
-#include "queue/packet_queue.h"
-#include "rlc/segmenter.h"
-#include "rlc/transmit_window.h"
+#include "link/base_station_state.h"
 #include "wire/ip_header.h"
 
 namespace wip {
@@ -28,103 +19,12 @@ namespace {
 constexpr int most_boundary_bits = 48;
 // The fixed fields of a grant (types/grant.h): frame number, first SN, window edge, modulations.
 constexpr int bits_without_frames = 12 + 16 + 15 + 80;
-// Slots of history: more than the longest loop, a power of two.
-constexpr std::size_t history_slots = 64;
 
 packet_journal::arrival arrival_of(const queued_packet& p) {
     return {p.number, p.came_ns, p.before_ns};
 }
 
 }  // namespace
-
-struct base_station_mac::state {
-    state(const link_config& c, frame_sn first_sn)
-        : config(c),
-          table(c.switch_table, c.profile, c.eight),
-          queue(c.queue, [this](const queued_packet& p, queue_drop why) { on_queue_drop(p, why); }),
-          begun(c.packing),
-          window(c.profile, first_sn),
-          planner(c.profile),
-          room(grant_room::whole(c.profile)) {
-        predicted.fill(-100.0F);
-        waiting.resize(nof_bins);
-        bins.reserve(nof_bins);
-        rate_bins();
-    }
-
-    static auto history_slot(std::int64_t s) { return static_cast<std::size_t>(s) % history_slots; }
-    sent_slot& sent(std::int64_t s) { return history[history_slot(s)]; }
-    std::optional<slot_feedback>& feedback_of(std::int64_t s) { return inbox[history_slot(s)]; }
-    slot_record& record(std::int64_t s) { return records[history_slot(s)]; }
-
-    void resolve(std::int64_t j);
-    void ask_own_rule(std::int64_t j, bool locked, float nmse, std::uint32_t ack);
-    void resolve_frames(std::int64_t j, bool decoded, std::uint32_t ack);
-    void record_plan(const slot_plan& plan);
-    void advance(slot air);
-    void rate_bins() {
-        if (error.known()) table.set_error(error.level());
-        view.rate = own_rule != nullptr ? own_rates : table.bits_per_symbol(predicted);
-        if (config.modulation != 0) view.rate.fill(static_cast<std::uint8_t>(config.modulation));
-    }
-    void take_view();
-    void choose_bins(slot air);
-    void use_bins(std::uint32_t set);
-    void make_plan(slot air, slot_plan& plan);
-    std::size_t plan_retransmissions(slot_grant& grant);
-    void plan_boundaries(slot_grant& grant);
-    void report_edge(slot air, slot_grant& grant);
-    void send(slot_plan& plan, bin_index bin, const arq_unit& unit, bool retransmission);
-    void refresh_statistics();
-    void on_queue_drop(const queued_packet& packet, queue_drop why);
-    bool begin_packets(int nibbles);
-    std::int64_t waited(const queued_packet& p) const {
-        return std::max(p.arrived_ns, now_ns) - p.arrived_ns;
-    }
-    std::size_t packets_held() const { return queue.waiting().packets + begun.packets(); }
-    bool followed(const queued_packet& p) const {
-        return journal != nullptr && p.followed == epoch;
-    }
-
-    link_config config;
-    switch_table table;
-    prediction_error error;
-    packet_queue queue;       // of the packets of which no part has been sent
-    drain_forecast forecast;  // of the queue
-    segmenter begun;     // the packet that is being cut into frames, and those of the next frame
-    queued_packet next;  // on its way from one to the other
-    transmit_window window;
-    retransmission_planner planner;
-
-    std::array<sent_slot, history_slots> history{};
-    std::array<std::optional<slot_feedback>, history_slots> inbox{};
-    std::array<slot_record, history_slots> records{};
-    bool started = false;
-    std::int64_t next_air = 0;      // slot that plan() is called for next
-    std::int64_t next_settled = 0;  // slot whose feedback is used next
-
-    std::array<float, nof_bins> predicted{};
-    bool predicted_any = false;
-    bool terminal_hears = false;
-    int silent_slots = 0;
-    std::int64_t now_ns = 0;  // start of the slot that is being planned
-
-    scheduling_view view;         // its rates follow predictions and table
-    std::vector<rated_bin> bins;  // of this slot, ascending
-    std::vector<arq_unit> waiting;
-    grant_room room;             // of this slot's grant
-    section_history sections;    // of a common grant
-    int without_boundaries = 0;  // bits of this slot's grant, but for boundaries of new frames
-    base_statistics statistics;
-    packet_journal* journal = nullptr;
-    std::uint32_t epoch = 0;                    // of the packets that the journal follows
-    std::array<std::size_t, nof_bins> sizes{};  // bytes of the packets that wait
-
-    std::optional<own_sharing> own_scheduler;
-    adaptation_port* own_rule = nullptr;
-    int own_user = 0;  // the number by which own_rule knows this terminal
-    std::array<std::uint8_t, nof_bins> own_rates{};
-};
 
 base_station_mac::base_station_mac(const link_config& config, frame_sn first_sn) {
     config.check();
@@ -234,11 +134,10 @@ void base_station_mac::on_feedback(const slot_feedback& feedback) {
     auto& s = *state_;
     const std::int64_t j = feedback.air.value;
     // Before the first plan any slot may come; later only what was sent and is not resolved yet.
-    if (s.started && (j >= s.next_air || j < s.next_settled)) {
+    if (s.started && (j >= s.next_air || j < s.next_settled))
         ++s.statistics.feedback_rejected;
-        return;
-    }
-    s.feedback_of(j) = feedback;
+    else
+        s.feedback_of(j) = feedback;
 }
 
 // The end of slot j's round trip: every frame sent in it is acknowledged or failed.
@@ -501,11 +400,12 @@ slot_plan base_station_mac::plan(slot air) {
 void base_station_mac::plan(slot air, slot_plan& out) {
     state_->advance(air);
     state_->choose_bins(air);
+    state_->room = grant_room::whole(state_->config.profile, state_->reserved_bits);
     state_->make_plan(air, out);
 }
 
 void base_station_mac::plan(slot air, std::uint32_t bins, slot_plan& out) {
-    plan(air, bins, grant_room::whole(state_->config.profile), out);
+    plan(air, bins, grant_room::whole(state_->config.profile, state_->reserved_bits), out);
 }
 
 void base_station_mac::plan(slot air, std::uint32_t bins, const grant_room& room, slot_plan& out) {
@@ -514,6 +414,9 @@ void base_station_mac::plan(slot air, std::uint32_t bins, const grant_room& room
     state_->room = room;
     state_->make_plan(air, out);
 }
+
+std::size_t base_station_mac::units_waiting() const { return state_->window.waiting(); }
+void base_station_mac::reserve_grant_bits(int bits) { state_->reserved_bits = bits; }
 
 int base_station_mac::least_section(slot air) const {
     const auto& s = *state_;

@@ -63,6 +63,11 @@ public:
     // The same with a limited number of bits of a grant; plan.grant.addressed tells whether this
     // terminal has a section in it.
     void plan(slot air, std::uint32_t bins, const grant_room& room, slot_plan& out);
+    // Bits at the end of the grant that later plans leave to something else (an uplink grant,
+    // types/uplink_grant.h), where the grant is this terminal's alone; 0 at first.
+    void reserve_grant_bits(int bits);
+    // Units that wait for being sent again.
+    std::size_t units_waiting() const;
     // After look(air): bits that a section with a frame has at least, and whether there is
     // something to say without a frame.
     int least_section(slot air) const;

@@ -88,6 +88,11 @@ public:
     // Slots in which a user that had been given bins found no room in the grant.
     std::uint64_t crowded_out() const { return crowded_out_; }
 
+    // Leaves bits of the grants free, as base_station_mac::reserve_grant_bits does.
+    void reserve_grant_bits(int user, int bits) {
+        users_.at(static_cast<std::size_t>(user)).mac.reserve_grant_bits(bits);
+    }
+
     // Follows the packets of one user, as base_station_mac::follow_packets does.
     void follow_packets(int user, packet_journal* journal);
 

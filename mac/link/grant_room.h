@@ -11,7 +11,10 @@ namespace wip {
 
 class grant_room {
 public:
-    static grant_room whole(link_profile profile) { return {profile, 8 * grant_bytes, false}; }
+    // `reserved`: bits at its end that carry something else, such as an uplink grant.
+    static grant_room whole(link_profile profile, int reserved = 0) {
+        return {profile, 8 * grant_bytes - reserved, false};
+    }
     // 0 bits: the terminal is not served in this slot.
     static grant_room section(link_profile profile, int bits) { return {profile, bits, true}; }
 

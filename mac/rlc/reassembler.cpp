@@ -98,7 +98,7 @@ header_reading read_header(const receive_window& frames, stream_position at) {
 reassembler::reassembler(const reassembler_config& config, deliver_fn deliver)
     : config_(config),
       deliver_(std::move(deliver)),
-      frames_(config.profile, config.deliver_corrupt) {
+      frames_({config.profile, config.header_nibbles}, config.deliver_corrupt) {
     restart(0);
 }
 

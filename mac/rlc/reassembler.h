@@ -44,6 +44,7 @@ struct reassembler_config {
     link_profile profile = link_profile::radio;
     bool in_order = true;
     bool deliver_corrupt = false;
+    int header_nibbles = 0;  // of a frame, in front of the stream (rlc/unit.h)
 };
 
 struct reassembly_counts {

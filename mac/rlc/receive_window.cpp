@@ -15,8 +15,8 @@ constexpr int longest_frame_nibbles =
 
 }  // namespace
 
-receive_window::receive_window(link_profile profile, bool keep_damaged)
-    : profile_(profile), keep_damaged_(keep_damaged) {}
+receive_window::receive_window(stream_room room, bool keep_damaged)
+    : room_(room), keep_damaged_(keep_damaged) {}
 
 void receive_window::restart(frame_sn sn) {
     frames_.restart(sn);
@@ -76,18 +76,18 @@ bool receive_window::touches(const nibble_set& s, int from, int n) {
 // The part of the frame that the unit covers; false when the unit contradicts what is known.
 bool receive_window::learn_length(frame& f, const received_unit& unit, int& from,
                                   int& count) const {
-    const int room = frame_payload_nibbles(profile_, unit.bits_per_symbol);
+    const int room = room_.nibbles(unit.bits_per_symbol);
     from = unit.whole ? 0 : unit.offset;
     count = room;
     int length = 0;
     if (unit.whole) {
         length = room;
     } else if (unit.last) {
-        const int k = frame_modulation_of_last(profile_, unit.offset, unit.bits_per_symbol);
+        const int k = frame_modulation_of_last(room_.profile, unit.offset, unit.bits_per_symbol);
         if (k == 0) return false;
-        length = frame_payload_nibbles(profile_, k);
+        length = room_.nibbles(k);
         count = length - from;
-    } else if (from + room >= frame_payload_nibbles(profile_, max_bits_per_symbol)) {
+    } else if (from + room >= room_.nibbles(max_bits_per_symbol)) {
         return false;
     }
     if (f.nibbles != 0 && length != 0 && f.nibbles != length) return false;
@@ -142,12 +142,12 @@ bool receive_window::has(const received_unit& unit) const {
     if (f.state == frame_state::complete) return true;
     if (f.state != frame_state::pending) return false;
     if (unit.whole) return false;
-    const int room = frame_payload_nibbles(profile_, unit.bits_per_symbol);
+    const int room = room_.nibbles(unit.bits_per_symbol);
     int count = room;
     if (unit.last) {
-        const int k = frame_modulation_of_last(profile_, unit.offset, unit.bits_per_symbol);
+        const int k = frame_modulation_of_last(room_.profile, unit.offset, unit.bits_per_symbol);
         if (k == 0) return false;
-        count = frame_payload_nibbles(profile_, k) - unit.offset;
+        count = room_.nibbles(k) - unit.offset;
     }
     return count > 0 && unit.offset + count <= longest_frame_nibbles &&
            covers(f.good, unit.offset, count);

@@ -20,6 +20,7 @@
 #include <span>
 
 #include "rlc/sn_ring.h"
+#include "rlc/unit.h"
 #include "types/frame.h"
 #include "types/grant.h"
 
@@ -44,7 +45,7 @@ struct stream_position {
 
 class receive_window {
 public:
-    receive_window(link_profile profile, bool keep_damaged);
+    receive_window(stream_room room, bool keep_damaged);
 
     frame_sn first() const { return frames_.first(); }
     frame_sn edge() const { return edge_; }
@@ -112,7 +113,7 @@ private:
     static bool covers(const nibble_set& s, int from, int n);   // all of them
     static bool touches(const nibble_set& s, int from, int n);  // any of them
 
-    link_profile profile_;
+    stream_room room_;
     bool keep_damaged_;
     sn_ring<frame> frames_{256};
     frame_sn edge_ = 0;

@@ -9,8 +9,8 @@
 
 namespace wip {
 
-transmit_window::transmit_window(link_profile profile, frame_sn first)
-    : profile_(profile), frames_(256, first) {}
+transmit_window::transmit_window(stream_room room, frame_sn first)
+    : room_(room), frames_(256, first) {}
 
 void transmit_window::on_sdu(std::size_t bytes) {
     sdus_.push().bytes = bytes;
@@ -29,7 +29,7 @@ arq_unit transmit_window::open_frame(int bits_per_symbol, segmenter& from) {
     u.sn = frames_.end();
     tx_frame& f = frames_.push();
     f.bits_per_symbol = static_cast<std::uint8_t>(bits_per_symbol);
-    f.nibbles = static_cast<std::uint8_t>(frame_payload_nibbles(profile_, bits_per_symbol));
+    f.nibbles = static_cast<std::uint8_t>(room_.nibbles(bits_per_symbol));
     const auto cut = from.take(f.nibbles, std::span(f.payload).first((f.nibbles + 1U) / 2));
     f.sdu_nibbles = static_cast<std::uint8_t>(cut.nibbles);
     f.first_sdu = cut.first_sdu;
@@ -205,7 +205,7 @@ void transmit_window::put_waiting(const arq_unit& unit) {
 
 void transmit_window::write_payload(const arq_unit& unit, std::span<std::uint8_t> out) const {
     const tx_frame& f = frames_[unit.sn];
-    const int room = frame_payload_nibbles(profile_, unit.bits_per_symbol);
+    const int room = room_.nibbles(unit.bits_per_symbol);
     const int n = std::min(room, f.nibbles - unit.offset);
     std::ranges::fill(out, std::uint8_t{0});
     copy_nibbles(out.data(), 0, f.payload.data(), unit.offset, static_cast<std::size_t>(n));
@@ -216,7 +216,7 @@ bool transmit_window::is_whole(const arq_unit& unit) const {
 }
 
 bool transmit_window::is_last(const arq_unit& unit) const {
-    return reaches_end(profile_, unit.offset, unit.bits_per_symbol, frames_[unit.sn].nibbles);
+    return reaches_end(room_.profile, unit.offset, unit.bits_per_symbol, frames_[unit.sn].nibbles);
 }
 
 }  // namespace wip

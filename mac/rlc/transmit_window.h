@@ -61,7 +61,7 @@ struct sdu_totals {
 
 class transmit_window {
 public:
-    explicit transmit_window(link_profile profile, frame_sn first = 0);
+    explicit transmit_window(stream_room room, frame_sn first = 0);
     transmit_window(const transmit_window&) = delete;
     transmit_window& operator=(const transmit_window&) = delete;
 
@@ -144,7 +144,7 @@ private:
     void release(const sdu& s);
     void advance_edge();
 
-    link_profile profile_;
+    stream_room room_;
     sn_ring<tx_frame> frames_;
     sn_ring<sdu> sdus_{128};
     sdu_number cut_ = 0;  // SDUs before this one are completely cut

@@ -27,6 +27,17 @@
 
 namespace wip {
 
+// The part of a frame that carries the stream of packets: its payload, less the nibbles that the
+// MAC has put in front (the uplink's SDU boundary; none on the downlink).
+struct stream_room {
+    link_profile profile = link_profile::radio;
+    int header_nibbles = 0;
+    constexpr stream_room(link_profile p, int header = 0) : profile(p), header_nibbles(header) {}
+    constexpr int nibbles(int bits_per_symbol) const {
+        return frame_payload_nibbles(profile, bits_per_symbol) - header_nibbles;
+    }
+};
+
 struct arq_unit {
     frame_sn sn = 0;
     std::uint8_t offset = 0;           // nibbles into the frame payload

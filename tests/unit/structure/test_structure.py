@@ -74,6 +74,7 @@ ALLOWED = {
     "mac/journal": {"types", "wire", "rlc"},
     "mac/relay": {"types", "port", "wire"},
     "mac/link": MAC,
+    "mac/uplink": MAC,
     "mac/wlan": {"types", "port", "journal"},
     "mac/handover": {"types", "port", "wire", "journal"},
     "mac/delivery": {"types", "port", "queue", "journal"},
@@ -84,7 +85,7 @@ ALLOWED = {
     # error rates.
     "channels/bin": {"types", "phy/qam", "phy/detection", "port", "link", "sample"},
     "channels/packet": {"types", "port", "wire", "queue", "link", "sample"},
-    "channels/cell": {"sample", "bin", "packet", "profiles"} | MAC,
+    "channels/cell": {"sample", "bin", "packet", "profiles", "uplink"} | MAC,
     # The cells of WCDMA, without a link.
     "channels/cells": {"types", "sample"},
     "channels/mix": {"types", "sample"},
