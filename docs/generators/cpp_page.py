@@ -19,6 +19,7 @@ ROOMS = {
     "mac/rlc": "UMTS RLC",
     "mac/journal": "Ways and delays of packets",
     "mac/link": "MAC of the OFDM link: scheduler, adaptation, ARQ",
+    "mac/uplink": "MAC of an uplink by radio, of both ends",
     "mac/calendar": "Events in order of time",
     "mac/relay": "Relays: TCP-L, delay injection",
     "mac/umts": "UMTS bearers",

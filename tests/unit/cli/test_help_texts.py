@@ -86,8 +86,8 @@ class Texts(unittest.TestCase):
     def test_a_setting_is_called_by_its_option_where_the_command_has_one(self):
         flags = {"a.b": "--b", "a.b_c": "--c"}
         self.assertEqual(
-            with_options("as a.b = on, a.b, a.b_c and a.d = 2; see docs/a.md", flags),
-            "as --b on, --b, --c and a.d = 2; see docs/a.md",
+            with_options("as a.b = on, a.b, a.b_c and a.d = 2; see docs/index.md", flags),
+            "as --b on, --b, --c and a.d = 2; see docs/index.md",
         )
         p = Parser("x")
         p.setting(table.setting("wired.delay_ms", "emulate"))

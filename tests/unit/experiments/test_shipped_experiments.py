@@ -123,7 +123,9 @@ class Shipped(unittest.TestCase):
         ]
         self.assertEqual(runs, [937, 32640])  # docs/explanation/virtual-time.md says so
         with self.assertRaisesRegex(
-            BadInput, "unknown experiment chapter6; valid: A1, .*; alone: all, chapter6$"
+            BadInput,
+            "unknown experiment chapter6; valid: A1, .*; or one of all, chapter6, with no other name"
+            " beside it$",
         ):
             options.load(TOP, ["chapter6", "L1"], "quick")
 
