@@ -27,6 +27,7 @@ namespace {
 constexpr std::uint64_t magic = 0x4F57495041495221;  // "OWIPAIR!"
 constexpr int sealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::size_t most_connections = 256;
+constexpr auto other_build = ": build medium and radios from one tree, and start them anew";
 constexpr int answer_ms = 1000;                           // the longest wait for a medium's answer
 constexpr double fastest = 1e6;                           // times the wall clock
 constexpr std::int64_t most_clock_parts = 1'000'000'000;  // in 1e-12: 1000 ppm
@@ -203,8 +204,8 @@ std::unique_ptr<shared_air> shared_air::attach(const std::string& name) {
     air->label_ = name;
     air->take(name, received, size);
     if (received_files.size() != 1 || !has_sealed_size(received_files[0].get(), air->bytes()))
-        throw peer_error("medium '" + name + "' hands over no memory of " +
-                         std::to_string(air->bytes()) + " bytes that is sealed");
+        throw peer_error("medium '" + name + "' passed no sealed shared memory of " +
+                         std::to_string(air->bytes()) + " bytes" + other_build);
     air->map(MAP_SHARED | MAP_POPULATE, received_files[0].get());
     air->connection_ = std::move(connection);
     if (air->header().state.load() != air_state::ready) return nullptr;
@@ -220,11 +221,12 @@ void shared_air::take(const std::string& name, const description& received, std:
     if (received.version != layout_version)
         throw peer_error("medium '" + name + "' has layout version " +
                          std::to_string(received.version) + ", this module has " +
-                         std::to_string(layout_version) + ": build both from one tree");
+                         std::to_string(layout_version) + other_build);
     const auto refuse = [&name](const std::string& what) {
-        throw peer_error("medium '" + name + "' describes itself wrongly: " + what);
+        throw peer_error("medium '" + name + "' sent a description with " + what + other_build);
     };
-    if (size != sizeof received) refuse(std::to_string(size) + " bytes");
+    if (size != sizeof received)
+        refuse(std::to_string(size) + " bytes; valid: " + std::to_string(sizeof received));
     if (received.nodes > max_nodes)
         refuse(std::to_string(received.nodes) + " nodes; valid: at most " +
                std::to_string(max_nodes));

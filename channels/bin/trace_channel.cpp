@@ -40,7 +40,8 @@ trace_channel::trace_channel(std::vector<trace_row> snr_db, std::vector<trace_ro
     if (snr_.empty()) throw std::invalid_argument("the SNR trace has no slots; valid: one or more");
     if (!predicted_.empty() && predicted_.size() != snr_.size())
         throw std::invalid_argument("the SNR trace has " + std::to_string(predicted_.size()) +
-                                    " rows of predictions; valid: " + std::to_string(snr_.size()));
+                                    " rows of predictions; valid: " + std::to_string(snr_.size()) +
+                                    ", as many as rows of SNR");
 }
 
 void trace_channel::snr(slot s, std::span<float, nof_bins> linear) noexcept {

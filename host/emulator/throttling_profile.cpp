@@ -84,7 +84,11 @@ private:
 
 json tree_of(const std::string& text) {
     json tree = json::parse(text, nullptr, false);
-    if (tree.is_discarded()) throw std::invalid_argument("is no JSON; valid: an object");
+    if (tree.is_discarded())
+        throw std::invalid_argument(
+            "is no JSON, although it begins with { or [ like a browser's throttling profile; "
+            "valid: one profile such as "
+            "{\"latency\": 400, \"download\": 50000, \"upload\": 50000}");
     if (tree.is_array() && tree.size() == 1) tree = json(tree[0]);
     if (tree.is_object() && tree.size() == 1 && tree.begin().value().is_object())
         tree = json(tree.begin().value());

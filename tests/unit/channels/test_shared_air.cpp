@@ -289,7 +289,7 @@ TEST_F(AMediumThatLies, about_what_it_is_is_refused) {
         return text.find(words) != std::string::npos;
     };
     EXPECT_TRUE(in("is no medium", lie([](auto& s) { s.magic = 1; })));
-    EXPECT_TRUE(in("build both from one tree", lie([](auto& s) { s.version = 4; })));
+    EXPECT_TRUE(in("build medium and radios from one tree", lie([](auto& s) { s.version = 4; })));
     EXPECT_TRUE(in("16777215 nodes", lie([](auto& s) { s.nodes = 0x00ffffff; })));
     EXPECT_TRUE(in("memory of", lie([](auto& s) { s.nodes = 0; })));
     EXPECT_TRUE(in("clock 7", lie([](auto& s) { s.clock = 7; })));
@@ -310,7 +310,7 @@ TEST_F(AMediumThatLies, about_the_size_of_its_memory_is_refused) {
     two.node[1].name[0] = 'b';
     EXPECT_NE(attached_to(two, memory(true_size)), "");
     for (const off_t size : {off_t{0}, true_size - 1, true_size + 4096})
-        EXPECT_NE(attached_to({}, memory(size)).find("hands over no memory"), std::string::npos);
+        EXPECT_NE(attached_to({}, memory(size)).find("passed no sealed shared memory"), std::string::npos);
 }
 
 TEST_F(AMediumThatLies, about_memory_that_can_still_shrink_is_refused) {

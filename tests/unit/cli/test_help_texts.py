@@ -12,7 +12,9 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 from openwip_cli.errors import not_valid
 from openwip_cli.settings import table
 from openwip_cli.settings.command_line import (
+    HELP_WIDTH,
     Parser,
+    entry,
     help_of_setting,
     placeholder,
     with_options,
@@ -72,6 +74,15 @@ class Placeholders(unittest.TestCase):
 class Texts(unittest.TestCase):
     def test_every_option_and_argument_says_what_it_is(self):
         self.assertEqual([e[:2] for e in entries() if not e[2]], [])
+
+    def test_no_choice_of_a_long_list_is_broken(self):
+        choices = [f"choice-{n:02}" for n in range(30)]
+        lines = entry("--kind KIND", f"kind of it; {'|'.join(choices)} (default choice-00)")
+        self.assertGreater(len(lines), 4)
+        for line in lines:
+            self.assertLessEqual(len(line), HELP_WIDTH)
+            for word in line.split()[-1].strip("()").split("|"):
+                self.assertTrue(word in (*choices, ""), line)
 
     def test_a_setting_that_takes_any_text_does_not_say_so(self):
         self.assertEqual(help_of_setting("a name", Text(), "", "x"), "a name (default x)")

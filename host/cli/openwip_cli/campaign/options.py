@@ -36,8 +36,9 @@ def parser(command: str) -> Parser:
         "names",
         nargs="*",
         metavar="NAME",
-        help="name of an experiment (such as A1 ... C2 of Alfredsson (2012); --list shows all),"
-        " chapter6 for all eleven of these, all, or the YAML file of an experiment of your own",
+        help="name of an experiment (--list shows them; A1 ... C2 are those of Alfredsson (2012));"
+        " chapter6: these eleven; all: every one that --list shows; or the YAML file of an"
+        " experiment of your own",
     )
     p.add_argument(
         "--quick",

@@ -138,8 +138,8 @@ def take(
     )
     if why:
         raise Stop(
-            f"--loop auto: {settled.flags} follow from this machine, {why}; ./openwip doctor --loop"
-            " says what takes so long"
+            f"--loop auto: this machine and its radios need {settled.flags}, {why}; ./openwip doctor"
+            " --loop shows what takes the time"
         )
     # so that the report's `config` shows the settings of this run
     scenario.values.update(loop.settings, **fader, **{"link.loop": AS_SET})

@@ -298,10 +298,11 @@ def guest_proxy(
     ports = list(range(first_port, first_port + len(flows)))
     for port, flow in zip(ports, flows):
         if flow["kind"] in ("voip", "program") or flow["from"] != 0:
+            side = "terminal" if flow["from"] else "server"
             raise BadInput(
-                f"--split-tcp is {s['split_tcp.ports']!r} with traffic of kind {flow['kind']} from"
-                f" side {flow['from']} and --time virtual; valid there: TCP connections that the"
-                " server opens"
+                f"--split-tcp is {s['split_tcp.ports']!r} with --time virtual and traffic of kind"
+                f" {flow['kind']} from the {side}; valid: --split-tcp off, or only TCP connections"
+                " that the server opens"
             )
         if not is_listed(s["split_tcp.ports"], port):
             raise BadInput(

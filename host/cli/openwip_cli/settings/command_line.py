@@ -177,10 +177,14 @@ def help_of(p: argparse.ArgumentParser) -> str:
 
 
 def entry(name: str, text: str) -> list[str]:
-    """An option and what it does, in two columns."""
-    wrapped = textwrap.wrap(
-        " ".join(text.split()), HELP_WIDTH - HELP_COLUMN, break_on_hyphens=False
-    )
+    """An option and what it does, in two columns. A list of choices that is longer than a line is
+    broken behind a "|" and never within a choice."""
+    width = HELP_WIDTH - HELP_COLUMN
+    words = (w if len(w) <= width else w.replace("|", "|\0 ") for w in text.split())
+    wrapped = [
+        line.replace("|\0 ", "|").replace("|\0", "|")
+        for line in textwrap.wrap(" ".join(words), width, break_on_hyphens=False)
+    ]
     first, indent = f"  {name}", " " * HELP_COLUMN
     if not wrapped:
         return [first]

@@ -81,8 +81,8 @@ def chain(name: str, top: pathlib.Path, where: str) -> Iterator[tuple[str, str]]
         except (OSError, ValueError) as e:
             why = getattr(e, "strerror", None) or e
             raise BadInput(
-                f"{where}: {path}: {why}; valid: a file that can be read, named from the top of the"
-                " tree or by its whole path"
+                f"{where}: {path}: {why}; valid: a file that can be read, by an absolute path or"
+                " one relative to the folder of OpenWIP"
             ) from None
         yield name, content
         name = base if not base or base.startswith("/") else name[: name.rfind("/") + 1] + base
