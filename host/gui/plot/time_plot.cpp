@@ -123,9 +123,9 @@ void time_plot::place_note() {
     const QRect area = axisRect()->rect();
     if (area.height() <= 0) return;
     double top = 0.01;
-    for (auto* legend : findChildren<QCPLegend*>()) {
-        if (!legend->visible()) continue;  // every QCustomPlot has a second, unused axis
-        const QRect taken = legend->outerRect();
+    for (auto* box : findChildren<QCPLegend*>()) {
+        if (!box->visible()) continue;  // every QCustomPlot has a second, unused axis
+        const QRect taken = box->outerRect();
         if (taken.top() > area.bottom()) continue;  // it belongs to an axis rect below
         const int room = taken.left() - area.left() - 12;
         if (QFontMetrics(note_->font()).size(0, note_->text()).width() > room)
