@@ -78,7 +78,9 @@ public:
                 if (unit.bits_per_symbol == 0) continue;
                 const bin_grant& out = sent.frames.grant.bins[b];
                 const bool here = out.bits_per_symbol != 0 && !falls(lost.frames);
-                if (here) EXPECT_EQ(out, unit);
+                if (here) {
+                    EXPECT_EQ(out, unit);
+                }
                 report.outcome[b] = here ? frame_outcome::good : frame_outcome::bad;
                 report.payload[b] = sent.frames.payload[b];
             }
