@@ -430,7 +430,7 @@ class MachineStalls(unittest.TestCase):
             )
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertEqual(done.stderr.count("\n"), 1)
-            self.assertIn(f"standstills {core} {ms}; valid: ", done.stderr)
+            self.assertIn(f"standstills are {core} {ms}; valid: ", done.stderr)
 
     def test_nobody_looked_without_a_core_or_without_its_priority(self):
         self.assertIsNone(slot_path.StallMonitor([], None).report())
