@@ -293,7 +293,7 @@ class Supervisor(unittest.TestCase):
         again = self.without(
             "kill", script=f"{PATHS}print(commands.down_cell(cells.Cell({CELL!r})))"
         )
-        self.assertIn(f"run on: {pid}", again.stderr)
+        self.assertIn(f"go on running: {pid}; ", again.stderr)
         self.assertIn(f"process {pid}", commands.down_cell(self.cell))
         self.assertIsNone(procfs.start_time(pid))
         self.assertFalse(self.cell.run.exists())
@@ -304,7 +304,8 @@ class Supervisor(unittest.TestCase):
             with self.subTest(name):
                 done = self.without(name, script=f"{PATHS}rights.require_for_a_cell()")
                 self.assertIn(
-                    f"BadInput: this root does not have CAP_{name.upper()} (", done.stderr
+                    f"BadInput: the root account lacks the capabilities CAP_{name.upper()} (",
+                    done.stderr,
                 )
         for name in rights.BETTER_WITH:
             with self.subTest(name):
