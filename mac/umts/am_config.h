@@ -18,10 +18,11 @@ enum class discard_mode : std::uint8_t {
     timer,          // dropped after discard_ns, receiver notified (MRW)
 };
 
-// Whether max_dat also ends a PDU that is sent again for a poll's sake.
+// Whether a transmission of a PDU that serves only to carry a poll counts towards max_dat, so that
+// the PDU's SDU may be discarded after it.
 enum class poll_counting : std::uint8_t {
     never,
-    with_retransmissions,  // max_dat above 1
+    with_retransmissions,  // it counts if max_dat is above 1, that is, if there are retransmissions
     always,
 };
 
