@@ -50,8 +50,8 @@ public:
     // due.
     void acknowledge(status_writer& out, std::int64_t now_ns);
     void advance(std::int64_t now_ns);
-    // The time (ns) at which advance() or acknowledge() has to be called next; 0: at once; the
-    // largest int64: no time is known.
+    // The time (ns) of the next status, wanted or periodic; 0: it is due at once; the largest
+    // int64: none is expected.
     std::int64_t next_wakeup() const;
 
     std::int64_t expected() const { return next_; }    // VR(R)
