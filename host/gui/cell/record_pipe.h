@@ -47,8 +47,8 @@ public:
 
     // Takes in what has been read meanwhile; once per frame.
     void take_in();
-    // Whether all has been read; if not, trouble() may say why there is no more.
-    bool whole() const { return whole_; }
+    // Whether nothing more will be read: all has been, or trouble() says why not.
+    bool whole() const { return ended_; }
     const QString& trouble() const { return trouble_; }
     std::size_t size() const { return entries_.size(); }
     std::int64_t time_ns(std::size_t i) const { return entries_[i].time_ns; }
@@ -73,7 +73,7 @@ private:
     std::vector<entry> entries_;
     QString trouble_;
     std::int64_t length_ns_ = 0;
-    bool begun_ = false, whole_ = false;
+    bool begun_ = false, ended_ = false;  // ended_: nothing more is read, after all or an error
 };
 
 }  // namespace wip::gui
