@@ -34,7 +34,8 @@ int cursor_column(time_plot& plot) {
     return -1;
 }
 
-// A mouse that is there already says nothing.
+// Moves the mouse to the middle of the plot. It comes from a point beside it, since a mouse that is
+// there already causes no event.
 void put_mouse(time_plot& plot) {
     const QPoint middle = plot.axisRect()->rect().center();
     QTest::mouseMove(&plot, middle - QPoint(60, 0));
@@ -71,6 +72,7 @@ private:
 
 }  // namespace
 
+// shows_run(w, 10): the window shows 10 s of a run (window_world.h), which are 15 000 slots.
 class monitor_keys_test : public window_test {
     Q_OBJECT
 private Q_SLOTS:
@@ -84,7 +86,7 @@ private Q_SLOTS:
         QTRY_VERIFY(w.window->axis().cursor().has_value());
         QTest::qWait(300);
         const double slot = *w.window->axis().cursor();
-        QVERIFY(std::abs(slot - 7500) < 30);
+        QVERIFY(std::abs(slot - 7500) < 30);  // the middle of the 15 000 slots
         const int line = cursor_column(v.plot());
         QVERIFY(line > 0);
         // Two seconds more, and the mouse has not moved.
@@ -105,7 +107,7 @@ private Q_SLOTS:
             qPrintable(w.of<channel_view>("channel").csv().left(120)));
     }
 
-    void at_rest_the_cursor_stays_with_its_slot() {
+    void while_the_axis_is_held_the_cursor_stays_with_its_slot() {
         world w;
         QVERIFY(shows_run(w, 10));
         QTest::keyClick(w.window.get(), Qt::Key_Space);
@@ -214,7 +216,7 @@ private Q_SLOTS:
         QVERIFY(shows_run(w, 1));
         auto& v = w.of<controls_view>("controls");
         QTest::keyClick(w.window.get(), Qt::Key_K, Qt::ControlModifier);
-        auto* search = dynamic_cast<QLineEdit*>(v.entrance());
+        auto* search = dynamic_cast<QLineEdit*>(v.entrance());  // the widget that gets the keyboard
         QTRY_VERIFY(search->hasFocus());
         QTRY_COMPARE_WITH_TIMEOUT(v.read_back("base", "link.bins"), QString("25"), 5000);
         QTest::keyClicks(search, "link.bins");
@@ -231,7 +233,7 @@ private Q_SLOTS:
         QTest::keyClick(bins, Qt::Key_Return);
         QTRY_COMPARE_WITH_TIMEOUT(v.read_back("base", "link.bins"), QString("7"), 5000);
         QCOMPARE(w.cell.requests(), std::vector<std::string>{"link:\n  bins: 7\n"});
-        // Neither of a list of choices.
+        // The wheel does not change a list of choices, either.
         search->clear();
         QTRY_VERIFY(modulation->isVisible() && modulation->isEnabled());
         modulation->setFocus();
@@ -309,7 +311,8 @@ private Q_SLOTS:
         const auto is_known = [&] { return v.read_back("base", "link.bins") == "25"; };
         v.raise();
         QTRY_VERIFY_WITH_TIMEOUT(is_known(), 5000);
-        // Another run of the same name: asked again. An answer of the run before comes late.
+        // Another run of the same name, which has another supervisor: the window asks again. An
+        // answer of the run before comes late.
         w.cell.answers_after_us = 700'000;
         QTest::qWait(1100);
         const auto subject = w.shown->subject();
@@ -414,6 +417,7 @@ private Q_SLOTS:
         QVERIFY(w.window->recording() == nullptr && !action->isChecked());
     }
 
+    // `--words` FILE: the window writes the texts that it shows into this file (window_words.h).
     void words_that_cannot_be_written_are_refused_at_once() {
         QTemporaryDir folder;
         world w;
