@@ -42,6 +42,8 @@ def install_and_run(
         names = [f"./{p.name}" for p in sorted(packages.glob("openwip_*.deb"))]
         for words in (["apt-get", "update", "-q"], [*INSTALL, *names], ["openwip", *command]):
             began = time.monotonic()
+            # Arguments of INSIDE: root file system, folder of the run, and what becomes of apt's
+            # package lists: kept, or none (removed).
             done = subprocess.run(
                 [
                     *fresh_machine.IN_NAMESPACE,
