@@ -164,7 +164,9 @@ def difference(a: Realisations, b: Realisations) -> Estimate:
 
 
 def ratio(a: Realisations, b: Realisations) -> Estimate:
-    """The ratio mean(a) / mean(b) with paired realisations. The interval is by the delta method.
+    """The ratio mean(a) / mean(b) with paired realisations. The interval is by the delta method: that
+    of the mean of the deviations which each realisation adds to the ratio. If they are clearly skew,
+    it has two different halves, as that of any mean.
 
     a, b     the value of each realisation, by its seed for example
     """
@@ -173,7 +175,8 @@ def ratio(a: Realisations, b: Realisations) -> Estimate:
     if under == 0:
         return Estimate(math.inf if over > 0 else math.nan, math.nan, len(x))
     r = over / under
-    return Estimate(r, estimate((p - r * q) / under for p, q in zip(x, y)).half, len(x))
+    deviation = estimate((p - r * q) / under for p, q in zip(x, y))
+    return dataclasses.replace(deviation, mean=r)
 
 
 def disjoint(a: Estimate, b: Estimate) -> bool:
