@@ -41,8 +41,8 @@ PROGRAM = textwrap.dedent("""
         s, _ = listener.accept()
         s.settimeout(30)
         data = b""
-        while len(data) < TCP_BYTES:
-            data += s.recv(65536)
+        while len(data) < TCP_BYTES and (received := s.recv(65536)):   # empty: the sender has ended
+            data += received
         s.close()
         print(json.dumps({"bytes": len(data), "wrong_bits": sum((a ^ b).bit_count() for a, b in zip(data, sent))}))
         sys.exit(0)
