@@ -18,8 +18,8 @@ namespace wip::cells {
 
 class jakes_fading {
 public:
-    // Paths of every user to each receiver. advance() computes `slots` slots of `slot_s` seconds at
-    // once.
+    // Makes the paths of every user to each receiver. advance() computes `slots` slots of `slot_s`
+    // seconds at once.
     jakes_fading(int users, int receivers, int rays, int oscillators, double doppler_hz,
                  double slot_s, int slots, std::uint64_t seed);
 

@@ -131,7 +131,7 @@ Config read_numbers(const place& p, const std::vector<number_field<Config>>& fie
     return c;
 }
 
-constexpr double kmh = 1 / 3.6;
+constexpr double kmh = 1 / 3.6;  // m/s
 
 speed_range read_speed(const place& p) {
     if (!p.is_map()) {

@@ -129,7 +129,7 @@ radio_model::radio_model(const uhd::device_addr_t& args)
 }
 
 // A radio without a product has the control logic that most products have, and buffers that are a
-// fixed part of the medium's: 17 ms before the transmitter, 8.5 ms behind the receiver, and 34 ms
+// fixed part of the medium's: 17 ms before the transmitter, 8.5 ms after the receiver, and 34 ms
 // in the host. So they fill before the medium's own do.
 void radio_model::read_control(const uhd::device_addr_t& args) {
     const std::string release = args.get("uhd", "4.9");
@@ -215,7 +215,7 @@ void radio_model::follow_reference(bool on) {
 double radio_model::clock() const { return static_cast<double>(clock_hz_); }
 
 double radio_model::set_clock(double hz) {
-    // Cannot be changed at run time.
+    // The clock of such a radio cannot be changed at run time.
     if (!kind_ || kind_->clock.wrong != wrong_clock::force) return clock();
     const double lowest = static_cast<double>(kind_->clock.lowest);
     const double highest = static_cast<double>(kind_->clock.highest);

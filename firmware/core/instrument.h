@@ -53,8 +53,8 @@ inline constexpr int min_silence_ticks = 10, max_silence_ticks = 60'000;
 
 class instrument {
 public:
-    // Takes the saved settings, or those of *RST; the chips get them with the first tick. After a
-    // fault all channels begin at their maximum, and the error queue says so.
+    // Starts with the saved settings, or with those of *RST; the chips get them with the first
+    // tick. After a fault all channels begin at their maximum, and the error queue says so.
     instrument(playback& player, flash_port& flash, board_port& board);
 
     playback& player() { return player_; }

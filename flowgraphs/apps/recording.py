@@ -35,7 +35,7 @@ LARGEST_QUESTION, MOST_DESCRIPTORS = 1 << 16, 4  # bytes; file descriptors
 
 
 class Recording:
-    """The recording of one block. `settings`: the metadata's values about the station: role,
+    """The recording of one block. `settings`: the values of the station in the metadata: role,
     hardware, frequency_hz, receiver."""
 
     def __init__(self, block: Any, settings: dict[str, Any]) -> None:
@@ -191,7 +191,7 @@ class Recording:
 
 
 class Control(threading.Thread):
-    """The socket. Only the user of this process connects."""
+    """Serves the socket, to which only the user of this process can connect."""
 
     def __init__(self, path: str, recording: Recording) -> None:
         super().__init__(daemon=True)

@@ -62,7 +62,7 @@ void fill_base(const emulated_cell& cell, MacStatus& status) {
 
 // Adds the acknowledgements that delay injection holds back. On the downlink they are held before
 // the cell, which has not counted them: they have come in and wait. On the uplink they are held
-// behind the cell, which has counted them as come in: they only wait.
+// after the cell, which has counted them as come in: they only wait.
 void add_held(const delayed_pair& links, MacStatus& status) {
     const auto down = links.at_downlink().sums().queued;
     add_to(*status.mutable_downlink()->mutable_in(), down);
@@ -72,7 +72,7 @@ void add_held(const delayed_pair& links, MacStatus& status) {
 
 void fill_delay_injection(const delayed_pair& links, MacStatus& status) {
     const auto *down = &links.at_downlink(), *up = &links.at_uplink();
-    // Of the two directions, the one that has the newest sample gives delay and threshold.
+    // The direction that has the newest sample gives delay and threshold.
     const bool newest_is_uplink =
         down->count().samples == 0 ||
         (up->count().samples > 0 && up->count().last_ns >= down->count().last_ns);

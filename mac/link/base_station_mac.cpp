@@ -146,8 +146,8 @@ void base_station_mac::on_feedback(const slot_feedback& feedback) {
 // The end of slot j's round trip: every frame sent in it is acknowledged or failed.
 void base_station_mac::state::resolve(std::int64_t j) {
     auto& fb = feedback_of(j);
-    const bool here = fb.has_value() && fb->air.value == j;
-    const bool locked = here && fb->locked;
+    const bool has_feedback = fb.has_value() && fb->air.value == j;
+    const bool locked = has_feedback && fb->locked;
     const bool decoded = locked && fb->grant_ok;
     const std::uint32_t ack = decoded ? fb->ack : 0;
     if (locked) {
@@ -159,20 +159,20 @@ void base_station_mac::state::resolve(std::int64_t j) {
         rate_bins();
     }
     if (decoded) {
-        if (!terminal_hears) {  // it may be another one, or have restarted
+        if (!terminal_hears) {  // this terminal may be another one, or have restarted
             window.need_next_boundary();
             sections.forget();
         }
         silent_slots = 0;
         terminal_hears = true;
-    } else if (here && !locked) {
+    } else if (has_feedback && !locked) {
         terminal_hears = false;
     } else if (silent_slots < blind_slots && ++silent_slots == blind_slots) {
         terminal_hears = false;
     }
-    const float nmse = here ? fb->prediction_nmse : std::numeric_limits<float>::quiet_NaN();
+    const float nmse = has_feedback ? fb->prediction_nmse : std::numeric_limits<float>::quiet_NaN();
     fb.reset();
-    if (sent(j).used != 0 && !here) ++statistics.feedback_missing;
+    if (sent(j).used != 0 && !has_feedback) ++statistics.feedback_missing;
     if (external_adaptation != nullptr) ask_external_adaptation(j, locked, nmse, ack);
     resolve_frames(j, decoded, ack);
     if (slot_record& r = record(j); r.air.value == j) {
@@ -246,7 +246,7 @@ void base_station_mac::on_not_sent(slot air) {
     s.resolve_frames(j, false, 0);
 }
 
-// Which bins the terminal gets in this slot, and at what rate.
+// Chooses the bins that the terminal gets in this slot, and their rates.
 void base_station_mac::state::choose_bins(slot air) {
     const bool best = config.allocation == allocation_kind::best;
     if (external_scheduler || best) take_view();
@@ -361,7 +361,8 @@ void base_station_mac::state::advance(slot air) {
     if (air.value < next_air)
         throw std::logic_error("base station MAC: plan(" + std::to_string(air.value) +
                                ") after plan(" + std::to_string(next_air - 1) + ")");
-    // Slots left out carried nothing. After a gap longer than the history nothing is outstanding.
+    // Slots that plan() was not called for carried nothing. After a gap longer than the history
+    // nothing is outstanding.
     const std::int64_t last = next_resolved + static_cast<std::int64_t>(history_slots);
     for (; next_resolved <= air.value - delay && next_resolved < last; ++next_resolved)
         resolve(next_resolved);

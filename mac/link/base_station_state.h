@@ -82,7 +82,7 @@ struct base_station_mac::state {
     drain_forecast forecast;  // the time that the queue takes to empty
     // The packet that is being cut into frames, and those of the next frame.
     segmenter begun_packets;
-    queued_packet next;  // on its way from one to the other
+    queued_packet next;  // on its way from the queue to the segmenter
     transmit_window window;
     retransmission_planner planner;
 
@@ -104,7 +104,7 @@ struct base_station_mac::state {
     std::vector<arq_unit> waiting;
     grant_room room;                  // bits that this slot's grant has
     int reserved_bits = 0;            // bits of a grant that are kept free for an uplink grant
-    section_history sections;         // what this terminal's sections of common grants have said
+    section_history sections;         // what this terminal's sections of common grants have carried
     int bits_without_boundaries = 0;  // size of this slot's grant without boundaries of new frames
     base_statistics statistics;
     packet_journal* journal = nullptr;

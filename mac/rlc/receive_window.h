@@ -62,9 +62,9 @@ public:
     void extend(frame_sn end);
     // The sender holds nothing before `edge`: what is not complete there is lost.
     void raise_edge(frame_sn edge);
-    // Frames before `sn` are no longer needed. One that is pending stays all the same, and so do
-    // those behind it. If they went, they would count as acknowledged without having arrived, and
-    // error rate and goodput would look better than they are.
+    // Frames before `sn` are no longer needed. A pending one stays all the same, and so do those
+    // after it: if they were forgotten, they would count as acknowledged without having arrived,
+    // and error rate and goodput would look better than they are.
     void release(frame_sn sn);
 
     enum class put_result : std::uint8_t { fresh, duplicate, bad, invalid };
@@ -75,7 +75,7 @@ public:
         if (frames_.holds(sn)) frames_[sn].boundary = boundary;
     }
     // Whether every nibble of the unit is there already (also true for frames released: all of
-    // them were complete, or are behind the sender's edge).
+    // them were complete, or are below the sender's edge).
     bool has(const received_unit& unit) const;
 
     frame_state state(frame_sn sn) const { return frames_[sn].state; }

@@ -88,8 +88,8 @@ private:
     std::int64_t floor_sn_ = 0;  // octets before this (PDU, segment) are not used any more
     int floor_segment_ = 0;
     std::vector<std::uint8_t> sdu_;
-    pdu_content content_;  // of the PDU that comes
-    pdu_content reread_;   // of a stored PDU that is read again
+    pdu_content content_;  // content of the PDU that is being received
+    pdu_content reread_;   // content of a stored PDU that is read again
     std::vector<missing_run> missing_;
     bool status_wanted_ = false;
     std::optional<window_move> move_ack_;

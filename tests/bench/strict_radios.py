@@ -48,7 +48,7 @@ SHORTEST_STALL_S, LONGEST_STALL_S = 0.5e-3, 20e-3  # that are drawn
 # A stall is made anew if it lasted so much longer than was drawn, or longer than this at all.
 LARGEST_EXCESS_S, LONGEST_MEASURED_S = 1e-3, 20.5e-3
 REST_S = 0.07  # seconds between stalls, in which a lost lock is regained
-LOCKED_WITHIN = 30  # slots
+LOCKED_WITHIN = 30  # slots after the end of a stall
 LOOKED_AT = 100  # slots after a stall
 OVERFLOW_S = 0.03  # seconds of a stall, longer than the buffers below hold
 SMALL_BUFFERS = {"b210": "num_recv_frames=16", "b200": "num_recv_frames=16"}
@@ -58,7 +58,7 @@ BEFORE = 400  # slots before an overflow
 CLEAN = 150  # slots after a gap without another one; otherwise its windows are not evaluated
 FACTOR = 1.35  # largest ratio of the predictor's NMSE after a gap to that before
 VALID_SHARE = 0.9  # share of the demos that have to be VALID
-VALID_S = 60
+VALID_S = 60  # seconds of a demo
 NO_REPORT = {"valid": False, "reasons": []}
 
 

@@ -56,7 +56,7 @@ class Bench:
             return summary, data.astype(bool) if file == "lost" else data.astype(float)
 
     def share_lost(self, blocks: int, drops: int, **keys: Any) -> float:
-        """Over several drops of users."""
+        """The share of lost blocks, a mean over several random placements of the users."""
         return statistics.fmean(
             (s := self.run(blocks, seed=seed, **keys)[0])["lost"] / s["blocks"]
             for seed in range(1, drops + 1)
@@ -68,7 +68,7 @@ def percent(share: float) -> str:
 
 
 def capacity(bench: Bench) -> tuple[list[str], list[list[Any]]]:
-    """Users a cell and carrier."""
+    """The capacity, in users of a cell and carrier, of three layouts."""
     rows = []
     # spreading factor, and the capacity that Smaragdakis (2006) gives for it
     for spreading, thesis_capacity in ((32, 16), (16, 8)):
@@ -313,7 +313,8 @@ def clustering_causes(bench: Bench) -> tuple[list[str], list[list[Any]]]:
 
 
 def slots_of_block(bench: Bench) -> tuple[list[str], list[list[Any]]]:
-    """How the SIRs of the 15 slots make that of the block, 2000 blocks of seed 1."""
+    """Margin and clustering for ways to compute the SIR of a block from those of its 15 slots; 2000
+    blocks of seed 1."""
     cases: list[tuple[str, dict[str, Any]]] = [("mean SIR (the default)", {})]
     cases += [(f"beta {beta}", {"eesm_beta": beta}) for beta in (5, 2, 1, 0.5, 0.3, 0.2, 0.1, 0.02)]
     cases += [
@@ -325,7 +326,7 @@ def slots_of_block(bench: Bench) -> tuple[list[str], list[list[Any]]]:
     return ["SIR of a block", *COLUMNS_OF_RATIOS], rows
 
 
-PACKET_BLOCKS = 7  # of a packet of 1000 bytes at 120 kbit/s
+PACKET_BLOCKS = 7  # blocks of a packet of 1000 bytes at 120 kbit/s
 WINDOW = 8  # packets
 
 
@@ -344,7 +345,7 @@ def lost_blocks_of_chain(found: dict[str, Any], shape: tuple[int, ...], random: 
 
 
 def packet_figures(lost: Any) -> list[str]:
-    """What packets back to back see of lost blocks (blocks x users)."""
+    """Losses of packets that are sent back to back, from the lost blocks (blocks x users)."""
     n = len(lost) // PACKET_BLOCKS
     packets = lost[: n * PACKET_BLOCKS].reshape(n, PACKET_BLOCKS, -1).any(axis=1)
     windows = packets[: n // WINDOW * WINDOW].reshape(n // WINDOW, WINDOW, -1).sum(axis=1)

@@ -70,7 +70,7 @@ class RogueBesideACell(unittest.TestCase):
         self.assertEqual(attacker.stdout.readline(), "begins\n")
         for start in range(STARTS):
             with self.subTest(start=start):
-                # Recorded are the first start and every tenth: that takes four times as long.
+                # The first start and every tenth are recorded, which takes four times as long.
                 written = {} if start % 10 else {"record": RECORD, "capture": CAPTURE}
                 report = demo.run_workload(
                     {"air.speed": 0.5, "air.pacing_limit_ms": 1000},

@@ -15,8 +15,8 @@
 namespace wip::gui {
 namespace {
 
-constexpr qint64 most_waiting = 64 << 20;  // bytes that wait in either direction
-constexpr int start_ms = 60'000, end_ms = 60'000;
+constexpr qint64 most_waiting = 64 << 20;          // bytes that wait in either direction
+constexpr int start_ms = 60'000, end_ms = 60'000;  // longest waits for its start and its end
 
 void start(QProcess& process, const QStringList& arguments) {
     // Ctrl-C is for the window, which then ends the recorder in order. The children
@@ -34,7 +34,7 @@ void start(QProcess& process, const QStringList& arguments) {
                   QStringList{"-I", "-B", launcher, "record"} + arguments);
 }
 
-// Why it ended, in one line.
+// The reason why the process ended, in one line.
 QString last_words(QProcess& process) {
     const auto lines = QString::fromUtf8(process.readAllStandardError()).trimmed().split('\n');
     const QString& last = lines.back();
@@ -72,7 +72,8 @@ record_writer::~record_writer() { finish(); }
 
 void record_writer::write(const raw_message& m) {
     if (failed()) return;
-    // What is not a topic and a message goes without a topic, by which a replay knows it.
+    // A message that is not a topic and a body has no topic in the pipe, by which a replay knows
+    // it.
     pipe_ << static_cast<qint64>(m.received_ns) << QByteArray::fromStdString(m.source)
           << QByteArray::fromStdString(m.two_frames ? m.topic : "")
           << QByteArray::fromStdString(m.body);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every number of the medium's configuration and every setting of a running one, given everything
-// that is no number or hardly one: refused in one line that names the key, or taken.
+// Every number of the medium's configuration, and every setting of a running medium, gets values
+// that are no number or hardly one. Each is refused in one line that names the key, or taken.
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 

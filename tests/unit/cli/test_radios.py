@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Radios of a demo: device arguments, gains and levels of each product; what is refused; the page
-says what the table says."""
+"""Radios of a demo: device arguments, gains and levels of each product; options that are refused;
+the page of devices has the values of the table."""
 
 import math
 import pathlib

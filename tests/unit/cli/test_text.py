@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Configurations as text: the same tree with libyaml and without it, and what cannot be written is
-reported."""
+"""Configurations as text: they have the same tree with libyaml and without it, and values that
+cannot be written are reported."""
 
 import unittest
 import unittest.mock

@@ -23,7 +23,7 @@ namespace wip::gui {
 
 namespace {
 
-// Column of pixels that the line of the cursor has; -1: none.
+// The column of pixels in which the line of the cursor is; -1: there is none.
 int cursor_column(time_plot& plot) {
     const QImage image = plot.grab().toImage();
     const QRect area = plot.axisRect()->rect();
@@ -51,7 +51,7 @@ void turn_wheel(QWidget* over) {
     QApplication::sendEvent(over, &event);
 }
 
-// Closes the dialogue that opens, if one does; says whether.
+// Closes a dialogue that opens; opened() tells whether there was one.
 class dialogue_watch : public QObject {
 public:
     dialogue_watch() {
@@ -131,7 +131,8 @@ private Q_SLOTS:
             QTest::qWait(100);
             is_there();
         }
-        QVERIFY(cursor_column(v.plot()) > before + 50);  // a quarter of the window
+        // The keys have moved the axis by a quarter of the window.
+        QVERIFY(cursor_column(v.plot()) > before + 50);
         w.cell.say_slot(15'015);
         QVERIFY(w.settle());
         is_there();
@@ -331,7 +332,7 @@ private Q_SLOTS:
         QTest::qWait(1500);
         QVERIFY(!is_known());
         QVERIFY(!bins->isEnabled());
-        // The same at the end of the cell.
+        // The values are unknown as well when the cell has ended.
         w.cell.answers_after_us = 0;
         w.shown->choose_cell("script");
         QTRY_VERIFY_WITH_TIMEOUT(is_known(), 5000);
@@ -353,7 +354,7 @@ private Q_SLOTS:
         const int now = QApplication::font().pointSize();
         QCOMPARE(plot.xAxis->tickLabelFont().pointSize(), now);
         QVERIFY(now >= points + 3);
-        QVERIFY(plot.axisRect()->left() > left);  // there is room for it
+        QVERIFY(plot.axisRect()->left() > left);  // the larger text has room
         for (int i = 0; i < 4; ++i)
             QTest::keyClick(w.window.get(), Qt::Key_Minus, Qt::ControlModifier);
         QTest::qWait(100);
@@ -368,7 +369,7 @@ private Q_SLOTS:
         dialogue_watch dialogues;
         auto* action = w.window->findChild<QAction*>("record");
         QVERIFY(action != nullptr && !action->isChecked());
-        // Begun by an option: R ends it, without a question.
+        // R ends a recording that an option has begun, without a question.
         const QString path = folder.filePath("a.h5");
         w.window->record(path);
         QVERIFY(action->isChecked());
@@ -379,7 +380,7 @@ private Q_SLOTS:
         QVERIFY_THROWS_EXCEPTION(std::runtime_error, w.window->record("/no/such/folder/b.h5"));
         QVERIFY(!action->isChecked());
         QVERIFY_THROWS_EXCEPTION(std::runtime_error, w.window->record("/dev/full"));
-        // A disk that takes no more: what could not be written is said.
+        // The disk takes no more: the window names the file that could not be written.
         w.window->record(folder.filePath("b.h5"));
         QVERIFY(action->isChecked());
         const auto recorder = [&] {
@@ -410,7 +411,7 @@ private Q_SLOTS:
         QVERIFY(w.window->statusBar()->currentMessage().contains("replay cannot be recorded"));
         QVERIFY_THROWS_EXCEPTION(std::runtime_error, w.window->record(folder.filePath("d.h5")));
         QVERIFY(!QFile::exists(folder.filePath("d.h5")));
-        // Otherwise R asks where to; no answer, no recording.
+        // Without a replay R asks for the file; without an answer nothing is recorded.
         w.window->replay({});
         QTest::keyClick(w.window.get(), Qt::Key_R);
         QTRY_VERIFY(dialogues.opened());
