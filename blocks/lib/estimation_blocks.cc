@@ -26,6 +26,7 @@ constexpr std::size_t elements_bytes = ::wip::slot_elements * sizeof(gr_complex)
 constexpr std::size_t channel_bytes = ::wip::nof_subcarriers * sizeof(gr_complex);
 constexpr std::size_t bins_bytes = ::wip::nof_bins * sizeof(float);
 
+// The SNR in dB, as a float, of a power ratio.
 float reported_db(float ratio) { return ::wip::phy::reported_snr(ratio).single(); }
 
 class channel_estimator_impl : public channel_estimator {
@@ -51,6 +52,7 @@ public:
         auto* snr_db = static_cast<float*>(out[2]);
         get_tags_in_window(tags_, 0, 0, static_cast<std::uint64_t>(n));
         for (int i = 0; i < n; ++i) {
+            // Samples were lost or repeated if the number is not the one after the last slot's.
             if (count_.take(tag_slot(tags_, nitems_read(0) + static_cast<std::uint64_t>(i))))
                 estimator_.reset();
             const double cell =
@@ -87,6 +89,7 @@ public:
 private:
     void write(gr_complex* equalised, gr_complex* channel, float* snr_db) const {
         estimator_.equalise(planes_, equalised);
+        // The channel at the middle of the slot.
         std::copy(estimator_.middle().begin(), estimator_.middle().end(), channel);
         std::transform(estimator_.snr().begin(), estimator_.snr().end(), snr_db, reported_db);
     }
@@ -118,10 +121,10 @@ public:
               "snr_predictor",
               gr::io_signature::makev(2, 2, std::vector<int>{int{channel_bytes}, int{bins_bytes}}),
               gr::io_signature::make(1, 1, bins_bytes)),
-          own_(::wip::phy::make_gain_predictor),
+          user_predictors_(::wip::phy::make_gain_predictor),
           predictor_(horizon, predictor,
                      [this](std::string_view name, int ahead) {
-                         return ::wip::make_checked(own_, name, ahead);
+                         return ::wip::make_checked(user_predictors_, name, ahead);
                      }),
           count_(0) {
         set_tag_propagation_policy(TPP_CUSTOM);  // the tags of both inputs are the same
@@ -135,6 +138,7 @@ public:
         for (int i = 0; i < n; ++i) {
             const std::uint64_t item = nitems_read(0) + static_cast<std::uint64_t>(i);
             const auto slot = tag_slot(tags_, item);
+            // The number of a slot is not the one after the last slot's: slots are missing.
             if (count_.take(slot) && started_) predictor_.reset();
             started_ = true;
             predict(channel, snr_db, item, predicted_db);
@@ -147,8 +151,8 @@ public:
         }
         nmse_ = predictor_.nmse();
         last_value_nmse_ = predictor_.last_value_nmse();
-        if (own_.has_failed()) {
-            GR_LOG_ERROR(d_logger, own_.failure());
+        if (user_predictors_.has_failed()) {
+            GR_LOG_ERROR(d_logger, user_predictors_.failure());
             return WORK_DONE;
         }
         return n;
@@ -163,12 +167,15 @@ private:
         ::wip::phy::bin_measurement m;
         m.noise = static_cast<float>(tag_number(tags_, item, "noise", 1));
         m.gain_noise = m.noise * static_cast<float>(tag_number(tags_, item, "estimate_error", 0));
+        // Without a decoded grant the control symbols are not known: the bin was measured with its
+        // pilots alone.
         if (!tag_flag(tags_, item, "grant_ok", true)) m.known = ::wip::pilots_per_bin;
+        // Tags of the block synchroniser: cfo_turn in radians, timing_shift in samples.
         m.gain = ::wip::phy::mean_gains(
             std::span<const gr_complex, ::wip::nof_subcarriers>(channel, ::wip::nof_subcarriers),
             tag_number(tags_, item, "cfo_turn", 0), tag_number(tags_, item, "timing_shift", 0));
-        // The measurement is made as by slot_estimator::measurement(): a bin with interference in
-        // units of its noise.
+        // As in slot_estimator::measurement(), the gain of a bin whose noise is above the slot's,
+        // because of interference, is scaled down by the root of the ratio of the two.
         const auto bin_noise = tag_floats(tags_, item, "bin_noise", ::wip::nof_bins);
         for (std::size_t b = 0; b < ::wip::nof_bins; ++b) {
             m.power[b] = m.noise * std::pow(10.F, snr_db[b] / 10);
@@ -180,7 +187,7 @@ private:
         std::transform(predicted.begin(), predicted.end(), predicted_db, reported_db);
     }
 
-    ::wip::extension::own_predictors own_;
+    ::wip::extension::own_predictors user_predictors_;  // predictors that a user has written
     ::wip::phy::snr_predictor predictor_;
     slot_count_on count_;
     bool started_ = false;

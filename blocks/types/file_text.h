@@ -13,9 +13,10 @@
 
 namespace wip {
 
-inline constexpr std::size_t largest_file_text = 1 << 20;
+inline constexpr std::size_t largest_file_text = 1 << 20;  // bytes
 
-// Throws bad_input, naming the path: it cannot be read, or is larger.
+// Throws bad_input, with the path, if the file cannot be read or has more than largest_file_text
+// bytes.
 inline std::string file_text(const std::string& path) {
     errno = 0;
     std::ifstream in(path, std::ios::binary);

@@ -110,14 +110,15 @@ delay_profile read_profile(const place& top, const std::string& name,
     return profile;
 }
 
-// Reads numbers by key into the members of a struct; a member whose key is missing keeps its
-// default.
+// A key that has a number, and the member that gets it: the number times `unit`.
 template <class Config>
 struct number_field {
     const char* name;
     double Config::*member;
     double low, high, unit = 1;
 };
+// Reads numbers by key into the members of a struct; a member whose key is missing keeps its
+// default.
 template <class Config>
 Config read_numbers(const place& p, const std::vector<number_field<Config>>& fields,
                     const std::vector<std::string>& others = {}) {
@@ -130,7 +131,7 @@ Config read_numbers(const place& p, const std::vector<number_field<Config>>& fie
     return c;
 }
 
-constexpr double kmh = 1 / 3.6;
+constexpr double kmh = 1 / 3.6;  // m/s
 
 speed_range read_speed(const place& p) {
     if (!p.is_map()) {
@@ -151,6 +152,8 @@ void read_shadowing(const place& p, channel_definition& d) {
                                      {"correlation_length_m", &config::correlation_m, 0.1, 1e4},
                                      {"pole", &config::pole, 0.1, 0.99}},
                                     {"reading", "mean", "default"});
+    // `reading`: what spread_db is: the standard deviation of the shadowing, its variance, or the
+    // variance of the noise that drives its autoregressive process. It becomes the deviation.
     if (const place r = p.at("reading"); r.given()) {
         const auto reading = r.one_of({"deviation", "variance", "innovation"});
         if (reading != 0) c.deviation_db = std::sqrt(c.deviation_db);
@@ -158,6 +161,7 @@ void read_shadowing(const place& p, channel_definition& d) {
     }
     if (c.deviation_db > 20) p.at("spread_db").refuse("at most 20 dB of standard deviation");
     if (const place m = p.at("mean"); m.given()) c.linear_mean = m.one_of({"linear", "db"}) == 0;
+    // Shadowing is on unless the file, or the user, switches it off.
     d.shadowing_default = true;
     if (const place u = p.at("default"); u.given())
         d.shadowing_default = u.one_of({"on", "true", "off", "false"}) < 2;
@@ -184,6 +188,7 @@ void read_users(const place& users, channel_definition& d) {
         u.expect_keys({"name", "closed", "track"});
         const waypoint_track track = read_track(u);
         try {
+            // Made to check the track, and dropped.
             motion({.path = track, .carrier_hz = d.carrier_hz}, 7.68e6);
         } catch (const std::invalid_argument& e) {
             u.at("track").refuse(e.what());
@@ -256,6 +261,7 @@ channel_definition read_definition(const YAML::Node& root, const std::string& fi
                                          {"period_s", &config::period_s, 0, 1e6},
                                          {"depth_db", &config::depth_db, 0, 200}}));
             try {
+                // Made to check the blackout, and dropped.
                 const motion still({}, 7.68e6);
                 large_scale({.blackouts = {d.blackouts.back()}}, still, {});
             } catch (const std::invalid_argument& e) {

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t medium_hz = 7'680'000;
 static_assert(medium_hz == air::sample_rate);
 constexpr int header_bytes = 16;      // header of a packet that has a time
-constexpr double default_rate = 1e6;  // of UHD's DSP cores, before one is set
+constexpr double default_rate = 1e6;  // Hz, the rate of UHD's DSP cores, before one is set
 
 std::string megahertz(double hz, int digits) {
     char text[40];
@@ -26,7 +26,7 @@ std::string megahertz(double hz, int digits) {
     return text;
 }
 
-const product* kind_of(const uhd::device_addr_t& args) {
+const product* product_of(const uhd::device_addr_t& args) {
     if (!args.has_key("product") || args["product"] == "VUSRP") return nullptr;
     try {
         return &find_product(args["product"]);
@@ -89,16 +89,18 @@ tick to_sample(const uhd::time_spec_t& time, const exact_rate& rate, tick offset
 }
 
 radio_model::radio_model(const uhd::device_addr_t& args)
-    : kind_(kind_of(args)),
+    : kind_(product_of(args)),
       clock_hz_(medium_hz),
       base_{medium_hz},
-      own_({medium_hz}, {medium_hz}),
+      clock_map_({medium_hz}, {medium_hz}),
       seed_(device_seed(args)),
       random_(seed_) {
-    // The error of the oscillator: uniform within the limits, and the same for the same seed.
+    // The error of the oscillator in 10^-12: uniform within the limits, and the same for the same
+    // seed.
     const double drawn = static_cast<double>(seed_ % 2001) / 1000 - 1;
-    own_parts_ =
+    oscillator_parts_ =
         std::llround(1e6 * number_of(args, "ppm", kind_ ? drawn * kind_->ppm : 0, -100, 100));
+    // Requested rate, rate, bandwidth and carrier of a channel, each for receiver and transmitter.
     for (std::size_t i = 0; i < channels(); ++i)
         channels_.push_back(
             {{air::sample_rate, air::sample_rate},
@@ -126,8 +128,9 @@ radio_model::radio_model(const uhd::device_addr_t& args)
     divide_clock();
 }
 
-// A radio without a product has the control logic that most products have, and stores as large as
-// those of the medium.
+// A radio without a product has the control logic that most products have, and buffers that are a
+// fixed part of the medium's: 17 ms before the transmitter, 8.5 ms after the receiver, and 34 ms
+// in the host. So they fill before the medium's own do.
 void radio_model::read_control(const uhd::device_addr_t& args) {
     const std::string release = args.get("uhd", "4.9");
     const std::string control = args.get("control", kind_ ? kind_->control : "rfnoc_duc");
@@ -140,6 +143,7 @@ void radio_model::read_control(const uhd::device_addr_t& args) {
         throw uhd::value_error(
             not_valid("vusrp: device argument uhd", release, "a release from 4.0 to 4.10"));
     }
+    // UHD starts the receiver anew after an overflow from 4.2 on.
     restarts_ = control == "ideal" || (release != "4.0" && release != "4.1");
     transmit_store_ = air::transmit_fifo_size / 2;
     receive_store_ = air::receive_ring_size / 8;
@@ -202,16 +206,16 @@ double radio_model::first_clock(const uhd::device_addr_t& args) {
 
 void radio_model::follow_reference(bool on) {
     follows_reference_ = on;
-    parts_ = on ? 0 : own_parts_;
+    parts_ = on ? 0 : oscillator_parts_;
     base_.parts = parts_;
     for (channel_state& c : channels_) c.rate[0].parts = c.rate[1].parts = parts_;
-    own_ = sample_model::rate_map({medium_hz}, base_);
+    clock_map_ = sample_model::rate_map({medium_hz}, base_);
 }
 
 double radio_model::clock() const { return static_cast<double>(clock_hz_); }
 
 double radio_model::set_clock(double hz) {
-    // Cannot be changed at run time.
+    // The clock of such a radio cannot be changed at run time.
     if (!kind_ || kind_->clock.wrong != wrong_clock::force) return clock();
     const double lowest = static_cast<double>(kind_->clock.lowest);
     const double highest = static_cast<double>(kind_->clock.highest);
@@ -234,25 +238,27 @@ double radio_model::set_clock(double hz) {
     return clock();
 }
 
-void radio_model::prepare_clock(side s, std::size_t wanted, std::size_t in_all) {
+void radio_model::prepare_clock(side s, std::size_t channels_of_stream,
+                                std::size_t channels_in_all) {
     if (ideal() || kind_->clock.shared.empty()) return;
-    if (automatic_ && wanted > 1) {
+    if (automatic_ && channels_of_stream > 1) {
         double fastest = 0;
         for (const channel_state& c : channels_)
             fastest = std::max({fastest, c.requested_rate[0], c.requested_rate[1]});
-        set_clock(static_cast<double>(kind_->automatic_clock(fastest, wanted)));
+        set_clock(static_cast<double>(kind_->automatic_clock(fastest, channels_of_stream)));
     }
-    const double valid_hz = kind_->highest_clock(in_all);
+    const double valid_hz = kind_->highest_clock(channels_in_all);
     if (clock() - valid_hz < 1) return;
     const std::pair<std::string, std::string> values[] = {{"mhz", megahertz(clock(), 6)},
                                                           {"can", megahertz(valid_hz, 6)},
-                                                          {"n", std::to_string(in_all)},
+                                                          {"n", std::to_string(channels_in_all)},
                                                           {"RX", capital_name_of(s)}};
     throw uhd::value_error(filled_in(kind_->clock.shared, values));
 }
 
 double radio_model::set_bandwidth(side s, std::size_t channel, double hz) {
     const bandwidth_range& range = front(s).bandwidth;
+    // A setting below `forced_up` is raised to it, and one above `forced_down` lowered to it.
     const double valid_hz = std::clamp(hz, range.forced_up, range.forced_down);
     if (valid_hz != hz && !kind_->bandwidth_warning.empty()) {
         const auto mhz = [](double f) {
@@ -300,7 +306,7 @@ double radio_model::set_rate(side s, std::size_t channel, double requested_rate)
 }
 
 tick radio_model::medium_of_own(tick n) const noexcept {
-    const auto p = own_.of(n);
+    const auto p = clock_map_.of(n);
     return p.whole + (p.fraction != 0);
 }
 
@@ -317,7 +323,9 @@ std::vector<sample_model::impairment_config> radio_model::impairments(side s) co
     // In the order in which the signal passes them: converter and modulator when sending,
     // demodulator and converter when receiving.
     if (s == side::transmit) return {converter, image, dc};
-    if (has_edge() && kind_->tracking) return {converter};  // tracked() makes image and DC offset
+    // A radio with the model of the analog edge (analog_edge.h) has image and DC offset from
+    // tracked().
+    if (has_edge() && kind_->tracking) return {converter};
     return {image, dc, converter};
 }
 

@@ -62,10 +62,11 @@ public:
     // --- clock and rates ---
     double clock() const;
     double set_clock(double hz);  // returns the clock that results
-    // Call it before a stream of `wanted` channels is made, after which `in_all` channels of the
-    // direction have streams. If the radio chooses its clock automatically, it is set for this
-    // stream. Throws uhd::value_error if the clock is too high for that many channels.
-    void prepare_clock(side s, std::size_t wanted, std::size_t in_all);
+    // Call it before a stream of `channels_of_stream` channels is made, after which
+    // `channels_in_all` channels of the direction have streams. If the radio chooses its clock
+    // automatically, it is set for this stream. Throws uhd::value_error if the clock is too high
+    // for that many channels.
+    void prepare_clock(side s, std::size_t channels_of_stream, std::size_t channels_in_all);
     double set_rate(side s, std::size_t channel, double requested_rate);
     const exact_rate& rate(side s) const noexcept { return own().rate[s == side::transmit]; }
     double nominal_rate(side s, std::size_t channel) const noexcept {
@@ -92,7 +93,7 @@ public:
 
     // Device time is counted in ticks of the medium's rate, as the radio's own clock has it.
     const exact_rate& base() const noexcept { return base_; }
-    tick own_of_medium(tick t) const noexcept { return own_.at_or_after(t); }
+    tick own_of_medium(tick t) const noexcept { return clock_map_.at_or_after(t); }
     tick medium_of_own(tick n) const noexcept;
     // The real frequency of a carrier with the oscillator's constant error, without its wander.
     double carrier(double hz) const noexcept { return hz * (1 + 1e-12 * double(parts_)); }
@@ -167,12 +168,13 @@ private:
     const fpga::family* control_ = nullptr;
     bool restarts_ = true, follows_reference_ = false;
     std::int64_t transmit_store_ = 0, receive_store_ = 0, receive_frames_ = 0, usb_frame_ = 0;
-    std::int64_t clock_hz_, parts_ = 0, own_parts_ = 0;
+    // `parts`: errors of the clock in 10^-12, in use and of the radio's own oscillator.
+    std::int64_t clock_hz_, parts_ = 0, oscillator_parts_ = 0;
     bool automatic_ = false, faults_ = true, analog_ = true, calibrated_ = false;
     std::vector<channel_state> channels_;
     std::size_t channel_ = 0;
     exact_rate base_;
-    sample_model::rate_map own_;
+    sample_model::rate_map clock_map_;  // from ticks of the radio's clock to those of the medium
     tick latency_, spread_, settling_;
     std::uint32_t seed_;
     std::minstd_rand random_;

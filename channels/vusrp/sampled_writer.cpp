@@ -19,6 +19,8 @@ sampled_writer::sampled_writer(node_port& port, const radio_model& model)
       writer_(port.header(), port.block(), port.fifo()),
       rate_(model.rate(side::transmit)),
       filter_(model, side::transmit),
+      // 0x5200: from which the random sequences of the stages are derived (sample/stage_chain.h);
+      // the receiver has 0x5100.
       faults_(model.impairments(side::transmit), {rate_.hz(), model.seed(), 0x5200}),
       wander_(model.wander(side::transmit)),
       ramp_(model.ramp_samples(), std::llround(model.chain_delay(side::transmit))),
@@ -29,21 +31,21 @@ sampled_writer::sampled_writer(node_port& port, const radio_model& model)
 
 // Places the sample grid so that the burst begins at this tick, which need not be a multiple of the
 // divider.
-void sampled_writer::start_grid(tick master) {
-    position_ = sample_model::floor_divide(master, rate_.divider);
-    const tick phase = master - position_ * rate_.divider;
+void sampled_writer::start_grid(tick master_tick) {
+    position_ = sample_model::floor_divide(master_tick, rate_.divider);
+    const tick phase = master_tick - position_ * rate_.divider;
     if (phase != 0 && !converter_) converter_.emplace(rate_, medium_rate);
-    converts_ = converter_ && (phase != 0 || converter_->map().step() != 1);
-    if (!converts_) return;
+    is_converting_ = converter_ && (phase != 0 || converter_->map().step() != 1);
+    if (!is_converting_) return;
     const sample_model::rate_map part({1}, {rate_.divider});
     converter_->map().shift(part.of(-phase));
 }
 
-bool sampled_writer::open(tick master, bool hold) {
-    start_grid(master);
-    output_ = converts_ ? converter_->map().at_or_after(position_) : position_;
-    if (!writer_.open(output_, air::never, hold)) return false;
-    if (converts_) {
+bool sampled_writer::open(tick master_tick, bool hold) {
+    start_grid(master_tick);
+    next_output_ = is_converting_ ? converter_->map().at_or_after(position_) : position_;
+    if (!writer_.open(next_output_, air::never, hold)) return false;
+    if (is_converting_) {
         converter_->restart(position_);
         pending_.clear();
         published_ = 0;
@@ -78,7 +80,7 @@ void sampled_writer::send_through(std::span<const air::cf32> in, std::span<air::
 }
 
 std::size_t sampled_writer::write(std::span<const air::cf32> in) {
-    if (!converts_) {
+    if (!is_converting_) {
         const std::span<air::cf32> room = writer_.claim(in.size());
         if (room.empty()) return 0;
         send_through(in.first(room.size()), room);
@@ -88,6 +90,7 @@ std::size_t sampled_writer::write(std::span<const air::cf32> in) {
     }
     std::size_t done = 0;
     for (;;) {
+        // The medium has refused the burst: what is left of it counts as taken, and is dropped.
         if (!publish_pending()) return in.size();
         if (!pending_.empty() || done == in.size()) return done;
         const std::size_t n = std::min(piece_size, in.size() - done);
@@ -96,29 +99,30 @@ std::size_t sampled_writer::write(std::span<const air::cf32> in) {
         converter_->feed(part);
         position_ += static_cast<tick>(n);
         done += n;
+        // An output needs after() inputs beyond its own time.
         const tick ready = converter_->map().at_or_after(converter_->fed() - converter_->after());
-        if (ready <= output_) continue;
-        pending_.resize(static_cast<std::size_t>(ready - output_));
-        converter_->work(output_, pending_);
-        output_ = ready;
+        if (ready <= next_output_) continue;
+        pending_.resize(static_cast<std::size_t>(ready - next_output_));
+        converter_->work(next_output_, pending_);
+        next_output_ = ready;
     }
 }
 
 bool sampled_writer::close() {
     if (!open_) return true;
-    if (converts_ && !flushed_) {
-        if (!publish_pending()) return true;
+    if (is_converting_ && !flushed_) {
+        if (!publish_pending()) return true;  // refused by the medium, so there is nothing to flush
         if (!pending_.empty()) return false;
         const std::vector<air::cf32> zeros(static_cast<std::size_t>(converter_->after()));
         converter_->feed(zeros);
         const tick end = converter_->map().at_or_after(position_);
-        if (end > output_) {
-            pending_.resize(static_cast<std::size_t>(end - output_));
-            converter_->work(output_, pending_);
+        if (end > next_output_) {
+            pending_.resize(static_cast<std::size_t>(end - next_output_));
+            converter_->work(next_output_, pending_);
         }
         flushed_ = true;
     }
-    if (converts_) {
+    if (is_converting_) {
         if (!publish_pending()) return true;
         if (!pending_.empty()) return false;
     }

@@ -24,8 +24,8 @@ public:
     sampled_writer(node_port& port, const radio_model& model);
 
     bool is_open() const noexcept { return open_; }
-    // Opens a burst at this tick of the master clock. False: the table of bursts is full.
-    bool open(tick master, bool hold);
+    // Opens a burst at this tick of the radio's master clock. False: the table of bursts is full.
+    bool open(tick master_tick, bool hold);
     // Takes as many samples as there is room for, and returns their number.
     std::size_t write(std::span<const air::cf32> in);
     // Whether samples that were taken still wait for room; write({}) tries again.
@@ -41,21 +41,21 @@ private:
     void send_through(std::span<const air::cf32> in, std::span<air::cf32> out);
     // Writes pending samples; returns false if the medium has refused the burst.
     bool publish_pending();
-    void start_grid(tick master);
+    void start_grid(tick master_tick);
 
     node_port& port_;
     air::transmit_writer writer_;
     exact_rate rate_;
     // nullopt: not needed, since rate and grid are those of the medium.
     std::optional<sample_model::rate_converter> converter_{};
-    bool converts_ = false;
+    bool is_converting_ = false;  // the present burst needs the converter
     analog_filter filter_;
     sample_model::stage_chain faults_;
     std::optional<wander_stage> wander_;
     burst_ramp ramp_;
     bool open_ = false, flushed_ = false;
-    tick position_ = 0;  // next sample, at the radio's rate
-    tick output_ = 0;    // next tick of the medium to compute
+    tick position_ = 0;     // next sample, at the radio's rate
+    tick next_output_ = 0;  // next tick of the medium to compute
     std::vector<air::cf32> scratch_, pending_;
     std::size_t published_ = 0;  // of pending_
 };

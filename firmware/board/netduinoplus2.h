@@ -19,11 +19,11 @@ inline constexpr int serial_irq = 37, trigger_irq = 23;
 // The board has no serial number, for which *IDN? has "0" (IEEE 488.2, 10.14.3).
 inline std::string_view serial_number() { return "0"; }
 inline void start_clocks() {}
-// Counted instructions are the clock (-icount): asleep, time would go on with that of the machine
-// around it.
+// Does not sleep: QEMU takes the count of instructions for its clock (-icount). In a sleep, which
+// has none, time would go on with the clock of the machine on which QEMU runs.
 inline void idle() {}
-// A message to the program that started QEMU (semihosting, SYS_WRITE0): bytes sent earlier are
-// lost, in the middle of a line, too.
+// Tells the program that started QEMU (semihosting, SYS_WRITE0) that the serial port is read from
+// now on. What that program sends earlier is lost, even a part of a line alone.
 inline void listens() {
     register std::uint32_t r0 asm("r0") = 0x04;
     register const char* r1 asm("r1") = "listens\n";

@@ -77,7 +77,7 @@ void controller::on_byte(std::uint8_t byte) {
             scpi_.on_byte(static_cast<char>(byte));
             break;
         case frame_reader::taken::part:
-            // Characters before a frame that have no line end were no line.
+            // A frame begins. The characters before it that no line end followed are no command.
             if (!inside) scpi_.drop_line();
             break;
         case frame_reader::taken::message:
@@ -92,7 +92,7 @@ void controller::on_byte(std::uint8_t byte) {
 
 void controller::poll() {
     if (frames_.inside() && instrument_.board().ticks() - last_byte_tick_ >= frame_timeout_ticks)
-        frames_.idle();
+        frames_.idle();  // drops the frame that has begun
     instrument_.poll();
     scpi_.poll();
 }

@@ -46,18 +46,20 @@ enum stb_bit : std::uint8_t {
     stb_operation = 1 << 7,
 };
 
-// Shorter than a loop over a serial line would be silence in itself.
+// Limits of silence_ticks (playback.h), in ticks of 1 ms. A request and its answer take some
+// milliseconds on the serial line: a shorter limit would be exceeded between two requests of a host
+// that waits for its answers.
 inline constexpr int min_silence_ticks = 10, max_silence_ticks = 60'000;
 
 class instrument {
 public:
-    // Takes the saved settings, or those of *RST; the chips get them with the first tick. After a
-    // fault all channels begin at their maximum, and the error queue says so.
+    // Starts with the saved settings, or with those of *RST; the chips get them with the first
+    // tick. After a fault all channels begin at their maximum, and the error queue says so.
     instrument(playback& player, flash_port& flash, board_port& board);
 
     playback& player() { return player_; }
     board_port& board() { return board_; }
-    const settings& now() const { return settings_; }
+    const settings& now() const { return settings_; }  // the present settings
     status_register& operation() { return operation_; }
     status_register& questionable() { return questionable_; }
 
@@ -68,6 +70,7 @@ public:
     // Each returns `none`, or the error; a returned error is not in the queue yet.
     scpi_error set_level(channel_index c, quarter_db level);
     scpi_error set_all(quarter_db level);
+    // Wires the chip of this channel and the next one in series, or apart (layout.h).
     scpi_error set_series(channel_index c, bool series);
     scpi_error set_switch(int position);
     scpi_error set_underflow(fallback f);
@@ -78,7 +81,8 @@ public:
     scpi_error save();
     scpi_error recall();
     void reset();
-    // Carries out the rest of *RST: before anything else is done, or it would undo that.
+    // Carries out the part of *RST that had to wait for the end of a playback. It is called before
+    // any other command, whose effect the reset would undo.
     void settle() {
         if (reset_wanted_ && !player_.active()) apply(settings_);
     }

@@ -68,7 +68,7 @@ bool playback::trigger(trigger_source from) {
 
 bool playback::set_layout(chip_layout layout) {
     if (active()) return false;
-    series_.store(layout.series(), std::memory_order_relaxed);
+    series_pairs_.store(layout.series(), std::memory_order_relaxed);
     return set_levels(layout.all_at_max());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The levels of the chips in each tick of 1 ms: as people set them, or as the steps of a table that
-// the host streams say.
+// The levels of the chips in each tick of 1 ms. People set them, or the host streams a table of
+// steps, each of which has the levels for one period.
 //
 //            begin            trigger             last step
 //   idle ------------> armed ----------> playing -----------> ended
@@ -11,11 +11,11 @@
 // `tick` belongs to the timer's interrupt and is the only one who drives the chips; everything else
 // belongs to the main loop, which asks through atomics and so never waits and never makes the tick
 // wait. Without a trigger it starts when the ring is half full or has the whole table. Step k is
-// due in the tick start + k * period. A step that has not come holds the levels (or takes its
-// channels to their maximum) and is counted; the grid goes on. A host that says nothing for
-// `silence_ticks` while its playback is armed or runs ends it, with the levels held or all channels
-// at their maximum: silence is counted in ticks begun, so that the action comes before that time is
-// over, not after. Tests: test_playback.cpp.
+// due in the tick start + k * period. If a step has not come when it is due, the levels are held
+// (or its channels go to their maximum) and the step is counted; the later steps stay due at their
+// own times. If the host sends nothing for `silence_ticks` while its playback is armed or runs, the
+// playback ends, with the levels held or all channels at their maximum: silence is counted in ticks
+// begun, so that the action comes before that time is over, not after. Tests: test_playback.cpp.
 #pragma once
 
 #include <array>
@@ -63,7 +63,9 @@ public:
 
     bool active() const { return active_.load(std::memory_order_acquire); }
     play_state state() const { return state_.load(std::memory_order_acquire); }
-    chip_layout layout() const { return chip_layout(series_.load(std::memory_order_relaxed)); }
+    chip_layout layout() const {
+        return chip_layout(series_pairs_.load(std::memory_order_relaxed));
+    }
     const play_plan& plan() const { return plan_; }  // plan of the playback that was begun last
     const step_ring& ring() const { return ring_; }
     std::uint32_t underflows() const { return underflows_.load(std::memory_order_relaxed); }
@@ -109,10 +111,11 @@ private:
         starved_{false};
     std::atomic<play_state> state_{play_state::idle};
     std::atomic<std::uint8_t> switch_position_{1};
-    std::atomic<std::uint8_t> series_{0};
+    // Bit k: chips 2k and 2k+1 are in series (layout.h).
+    std::atomic<std::uint8_t> series_pairs_{0};
     play_plan plan_;  // the main loop writes it while no playback is active
-    // The tick's.
-    // step that is due, its elapsed ticks; ticks of the host's silence
+    // Only tick() uses these: the step that is due, the ticks since then, the ticks of the host's
+    // silence, and whether the last tick began a pulse of the trigger output.
     std::uint32_t due_ = 0, elapsed_ = 0, quiet_ = 0;
     bool pulse_ = false;
 };

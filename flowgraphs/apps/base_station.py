@@ -52,19 +52,21 @@ def build(options: argparse.Namespace) -> life.Watch:
         options,
         priorities.TRANSMITTER_PRIORITY,
     )
-    slot, _, _ = options.start_time
+    start_slot = options.start_time[0]
     try:
         transmitter = wip.slot_transmitter(
             cell=options.cell,
             endpoint=options.endpoint,
-            start_slot=slot,
+            start_slot=start_slot,
             modulation=options.modulation,
             seed=options.seed,
             timeout_s=options.timeout,
             lead_slots=options.lead,
         )
-        before = os.umask(0o007)  # the medium, which passes changes on, is of the group alone
-        channel = (
+        # The medium, which passes changes on, runs as another user of the same group: the socket
+        # for changes of the channel is open to the group.
+        before = os.umask(0o007)
+        channel_block = (
             wip.transmit_channel(**options.channel, control=options.channel_control)
             if options.channel
             else None
@@ -81,10 +83,10 @@ def build(options: argparse.Namespace) -> life.Watch:
     if options.tx_power is not None:
         usrp.transmit_power(sink, options.tx_power)
     first = transmitter
-    if channel is not None:
-        channel.set_min_output_buffer(CHANNEL_BUFFER)
-        top.connect(transmitter, channel)
-        first = channel
+    if channel_block is not None:
+        channel_block.set_min_output_buffer(CHANNEL_BUFFER)
+        top.connect(transmitter, channel_block)
+        first = channel_block
     usrp.chain(top, sink, first, sink, options, receive=False)
     top.msg_connect(sink, "async_msgs", transmitter, "async")
     return life.Watch(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The start of a terminal's radio, and its repetition where it came too late."""
+"""The start of a terminal's radio, and its repetition if it came too late."""
 
 import argparse
 import fractions
@@ -12,33 +12,41 @@ from life import TICK_S
 from program import say
 
 
-class Begins:
-    """Starts a source on a clock that does not wait: the start is set as late as can be, since
-    making the flowgraph takes as long as a busy machine has it take, and a command that comes after
-    its time starts nothing. If it was too late even so (nothing came for LIMIT_S after the start),
-    it is set again. Received samples have their own time; code that has to know the start before
-    gets it by moved(slot)."""
+class RadioStart:
+    """Starts a source whose clock does not wait for the program. The start is set as late as
+    possible: nobody knows how long a busy machine takes to make the flowgraph, and a command that
+    arrives after its time starts nothing. If it was too late all the same (nothing came for LIMIT_S
+    after the start), it is set again. Received samples carry their own time; code that has to know
+    the start before the first of them gets it by on_start_slot(slot)."""
 
-    # of it the flowgraph starts: before the receive timeout, whose sleep overflows the radio
+    # The flowgraph starts this many seconds before the radio does. That is less than the receive
+    # timeout, after which GNU Radio sleeps and the radio overflows.
     AHEAD_S = 0.25
+    # A repeated start is set at least this many seconds ahead.
     AGAIN_S = 0.5
-    # the receive timeout, and the 250 ms that GNU Radio lets a source sleep that had nothing, are
-    # in it
+    # Seconds without a sample after which the start counts as too late: more than the receive
+    # timeout and the 250 ms that GNU Radio lets a source sleep that had nothing.
     LIMIT_S = 1.0
 
     def __init__(
         self,
         radio: Any,
         options: argparse.Namespace,
-        came: Callable[[], bool],
-        moved: Callable[[int], None],
+        has_samples: Callable[[], bool],
+        on_start_slot: Callable[[int], None],
     ) -> None:
-        # came(): a sample has
-        self.radio, self.options, self.came, self.moved = radio, options, came, moved
+        # has_samples(): whether a sample has come
+        self.radio, self.options, self.has_samples, self.on_start_slot = (
+            radio,
+            options,
+            has_samples,
+            on_start_slot,
+        )
         self.start: fractions.Fraction | None = None
 
-    def before(self, over: Callable[[], bool]) -> None:
-        """Waits and starts; over(): whether the flowgraph is to end."""
+    def set_and_wait(self, over: Callable[[], bool]) -> None:
+        """Sets the start and waits until the flowgraph has to start for it, or until over(), which
+        tells whether the flowgraph is to end, is true."""
         if self.options.start_in is not None:
             self.start = usrp.exact(self._set())
             while (
@@ -52,13 +60,13 @@ class Begins:
 
     def _set(self) -> Any:
         at = usrp.set_start(self.radio, self.options)
-        self.moved(self.options.start_time[0])
+        self.on_start_slot(self.options.start_time[0])
         return at
 
     def tick(self) -> None:
         if self.start is None:
             return
-        if self.came():
+        if self.has_samples():
             self.start = None
         elif usrp.exact(self.radio.get_time_now()) > self.start + self.LIMIT_S:
             from gnuradio import uhd

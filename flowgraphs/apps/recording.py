@@ -2,9 +2,10 @@
 """Samples of a station to a SigMF recording, while it runs (docs/how-to/iq.md).
 
 The block records (wip.slot_receiver, wip.slot_transmitter: start_recording); here are the metadata,
-and the socket over which ./openwip iq record starts and stops it: a stream of the file system, one
-question a connection, JSON, {"do": "start", "file": BASE, "begin_slot": a, "end_slot": b}, {"do":
-"status"}, {"do": "stop"}; the answer has "ok", and "error" or what was asked for.
+and the socket over which ./openwip iq record starts and stops it: a Unix stream socket. A
+connection carries one request and its answer, both JSON. Requests are {"do": "start", "file": BASE,
+"begin_slot": a, "end_slot": b}, {"do": "status"} and {"do": "stop"}; the answer has "ok", and
+"error" or what was asked for.
 
 The flowgraph of a cell has no right to make files. The client opens new ones (WRITTEN of
 openwip_cli.iq.recordings says which and in which order), and hands the descriptors over: with
@@ -34,7 +35,7 @@ LARGEST_QUESTION, MOST_DESCRIPTORS = 1 << 16, 4  # bytes; file descriptors
 
 
 class Recording:
-    """The recording of one block. `settings`: the metadata's values about the station: role,
+    """The recording of one block. `settings`: the values of the station in the metadata: role,
     hardware, frequency_hz, receiver."""
 
     def __init__(self, block: Any, settings: dict[str, Any]) -> None:
@@ -52,7 +53,8 @@ class Recording:
         descriptors: Sequence[int] = (),
     ) -> None:
         """RuntimeError or OSError names what is wrong. Without `descriptors` the files BASE... are
-        made here. They are this object's once it has started."""
+        made here. `descriptors` belong to this object, and are closed by it, once the recording has
+        started."""
         endings = (DATA, META, SLOTS) if self.settings["role"] == "terminal" else (DATA, META)
         if descriptors and len(descriptors) != len(endings):
             raise RuntimeError(
@@ -86,7 +88,8 @@ class Recording:
             return self.block.recording() | {"air": status.get("air", status.get("next_slot"))}
 
     def stop(self) -> tuple[str, dict[str, Any]]:
-        """Name of the metadata file."""
+        """Stops the recording and writes the metadata. Returns the name of their file, and what the
+        block reports of the recording."""
         with self.lock:
             facts = self.block.stop_recording()
             assert self.base is not None  # otherwise the block would have refused it
@@ -160,6 +163,8 @@ class Recording:
                     "openwip:slot_sample": first % SLOT_SAMPLES,
                 }
             )
+            # The part of a sample by which the samples of the stretch were taken later than their
+            # numbers say (sigmf-openwip.schema.json).
             if stretch["later"]:
                 captures[-1]["openwip:later"] = stretch["later"]
             if previous_end is not None:
@@ -186,7 +191,7 @@ class Recording:
 
 
 class Control(threading.Thread):
-    """The socket. Only the user of this process connects."""
+    """Serves the socket, to which only the user of this process can connect."""
 
     def __init__(self, path: str, recording: Recording) -> None:
         super().__init__(daemon=True)

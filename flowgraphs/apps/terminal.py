@@ -4,7 +4,8 @@
 
     usrp_source -> slot_receiver
 
-Prints "ready" when the flowgraph runs and "locked ..." when the receiver locks first. Ends: see life.py."""
+Prints "ready" when the flowgraph runs and "locked ..." when the receiver first locks.
+How it ends: see life.py."""
 
 import argparse
 from typing import Any
@@ -15,7 +16,7 @@ import priorities
 import program
 import radio_buffers
 import usrp
-from begins import Begins
+from begins import RadioStart
 from recording import recording_of
 from tree import SLOT_SAMPLES
 
@@ -50,16 +51,16 @@ def build(options: argparse.Namespace) -> life.Watch:
         options,
         priorities.SLOT_PATH_PRIORITY,
     )
-    slot, _, _ = options.start_time
+    start_slot = options.start_time[0]
     gain = lowest = highest = source.get_gain(0)
     if options.gain_control == "on":
-        radio = source.get_gain_range(0)
-        lowest, highest = radio.start(), radio.stop()
+        gain_range = source.get_gain_range(0)
+        lowest, highest = gain_range.start(), gain_range.stop()
     settings = {
         "cell": options.cell,
         "horizon": options.horizon,
         "combining": options.combining == "on",
-        "start_slot": slot,
+        "start_slot": start_slot,
         "predictor": options.predictor,
         "gain_db": gain,
         "lowest_gain_db": lowest,
@@ -79,23 +80,22 @@ def build(options: argparse.Namespace) -> life.Watch:
     top.msg_connect(receiver, "gain", source, "command")
     recording = recording_of(receiver, options, "terminal", settings)
 
-    def moved(slot: int) -> None:
-        # The recording will have this time; the receiver uses the radio's.
+    def on_start_slot(slot: int) -> None:
+        # The metadata of a recording get the time of the start from here; the receiver takes it
+        # from the radio's samples.
         settings["start_slot"] = slot
         if converter is not None:
             converter.set_first(slot * SLOT_SAMPLES)
 
-    begins, lock_line = (
-        Begins(source, options, lambda: receiver.status()["slots"] > 0, moved),
-        LockLine(receiver),
-    )
+    radio_start = RadioStart(source, options, lambda: receiver.status()["slots"] > 0, on_start_slot)
+    lock_line = LockLine(receiver)
 
     def tick() -> None:
-        begins.tick()
+        radio_start.tick()
         lock_line()
 
     return life.Watch(
-        top, receiver, source, recording, tick, not options.no_realtime, begins.before
+        top, receiver, source, recording, tick, not options.no_realtime, radio_start.set_and_wait
     )
 
 
@@ -103,8 +103,8 @@ CLIPPING = 1e-4  # share of the samples from which on it is reported
 
 
 class LockLine:
-    """Prints one line when the receiver locks for the first time, and one when the radio's
-    converter clips first."""
+    """Prints one line when the receiver first locks, and one when the radio's converter first
+    clips."""
 
     def __init__(self, receiver: Any) -> None:
         self.receiver, self.lock_reported, self.clips = receiver, False, False

@@ -26,8 +26,8 @@ def open_radio(
 ) -> Any:
     """A UHD block of gr-uhd, set up, with its clock and time as they have to be; ends the program
     in one line when the device refuses, or what it needs does not come. From then on
-    options.start_time is the start, and
-    options.defaults are those of the device."""
+    options.start_time is the start (slot, whole seconds, fraction of a second), and
+    options.defaults are the defaults of the device."""
     from gnuradio import uhd
 
     options.early_s = 0
@@ -95,7 +95,7 @@ def transmit_power(radio: Any, dbm: float) -> None:
     tell(carrier_dbm=radio.get_power_reference(0) + CARRIER_DBFS, gain_db=radio.get_gain(0))
 
 
-def radio_rate(radio: Any) -> tuple[int, int]:
+def set_rate(radio: Any) -> tuple[int, int]:
     """Sets the sample rate of the radio and returns it as (clock, divider): the cell's rate if the
     radio has it, otherwise the lowest one above it. Its divider is even where possible, since the
     radio then filters with half-band filters."""
@@ -123,7 +123,7 @@ def chain(
     another rate than the cell. Returns it, or None."""
     from gnuradio import wip
 
-    clock, divider = radio_rate(radio)
+    clock, divider = set_rate(radio)
     if (clock, divider) == (SAMPLE_RATE, 1):
         top.connect(first, last)
         return None
@@ -169,11 +169,11 @@ def settings(
 
 
 def tell_time(radio: Any, block: Any) -> Callable[[], None]:
-    """A function: reads the radio's clock for the block. Called ten times a second by Watch, and
-    before it starts."""
+    """Returns a function that reads the radio's clock for the block. Watch calls it before the start
+    and ten times a second."""
 
-    def tell() -> None:
+    def read_clock() -> None:
         now = radio.get_time_now()
         block.set_radio_time(now.get_full_secs(), now.get_frac_secs(), time.monotonic_ns())
 
-    return tell
+    return read_clock

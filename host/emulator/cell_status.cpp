@@ -44,6 +44,8 @@ void fill_terminal_of(const emulated_cell& cell, int user, MacStatus& status) {
     r.set_prediction_nmse(s.prediction_nmse);
 }
 
+// The status of a cell is that of user 0 to which the counts of the other users are added. With
+// several users, each has an entry of its own as well.
 template <class Fill>
 void fill_users(const emulated_cell& cell, MacStatus& status, Fill fill) {
     fill(cell, 0, status);
@@ -58,6 +60,9 @@ void fill_base(const emulated_cell& cell, MacStatus& status) {
     host::add_wired(cell.wired_to_base().sums(), cell.wired_from_base().sums(), status);
 }
 
+// Adds the acknowledgements that delay injection holds back. On the downlink they are held before
+// the cell, which has not counted them: they have come in and wait. On the uplink they are held
+// after the cell, which has counted them as come in: they only wait.
 void add_held(const delayed_pair& links, MacStatus& status) {
     const auto down = links.at_downlink().sums().queued;
     add_to(*status.mutable_downlink()->mutable_in(), down);
@@ -67,7 +72,8 @@ void add_held(const delayed_pair& links, MacStatus& status) {
 
 void fill_delay_injection(const delayed_pair& links, MacStatus& status) {
     const auto *down = &links.at_downlink(), *up = &links.at_uplink();
-    const bool up_is_last =
+    // The direction that has the newest sample gives delay and threshold.
+    const bool newest_is_uplink =
         down->count().samples == 0 ||
         (up->count().samples > 0 && up->count().last_ns >= down->count().last_ns);
     for (const auto* stage : {down, up}) {
@@ -80,8 +86,8 @@ void fill_delay_injection(const delayed_pair& links, MacStatus& status) {
         d.set_held(d.held() + c.held);
         d.set_held_now(d.held_now() + stage->held_now());
         d.set_held_ms(d.held_ms() + c.held_ms);
-        if (stage != (up_is_last ? up : down)) continue;
-        d.set_pdelay_ms(c.pdelay_ms);
+        if (stage != (newest_is_uplink ? up : down)) continue;
+        d.set_pdelay_ms(c.pdelay_ms);  // packet delay (control.proto)
         d.set_threshold_ms(c.threshold_ms);
         d.set_delay_ms(c.delay_ms);
     }

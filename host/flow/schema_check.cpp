@@ -30,12 +30,13 @@ std::string inside(const std::string& place, const std::string& name) {
 
 }  // namespace
 
+// Writes the defaults of missing members into `value`.
 void schema_check::check(json& value, const std::string& definition) const {
-    value_of(value, schema_.at("$defs").at(definition), "");
+    check_value(value, schema_.at("$defs").at(definition), "");
 }
 
-// The rule that it refers to, with what it says beside that.
-json schema_check::rule_of(const json& rule) const {
+// A rule with `$ref` becomes the rule that it refers to, with the other keys of its own added.
+json schema_check::resolved(const json& rule) const {
     const auto at = rule.find("$ref");
     if (at == rule.end()) return rule;
     json whole = schema_.at(json::json_pointer(at->get<std::string>().substr(1)));
@@ -44,8 +45,8 @@ json schema_check::rule_of(const json& rule) const {
     return whole;
 }
 
-void schema_check::value_of(json& value, const json& given, const std::string& place) const {
-    const json rule = rule_of(given);
+void schema_check::check_value(json& value, const json& given, const std::string& place) const {
+    const json rule = resolved(given);
     if (rule.contains("oneOf")) return one_of(value, rule.at("oneOf"), place);
     if (rule.contains("const")) {
         if (value != rule.at("const")) refuse(place, value, rule.at("const").dump());
@@ -71,9 +72,9 @@ void schema_check::object(json& value, const json& rule, const std::string& plac
     const json& other = rule.at("additionalProperties");
     for (auto& [name, member] : value.items()) {
         if (known.contains(name))
-            value_of(member, known.at(name), inside(place, name));
+            check_value(member, known.at(name), inside(place, name));
         else if (other.is_object())
-            value_of(member, other, inside(place, name));
+            check_value(member, other, inside(place, name));
         else
             refuse(inside(place, name), member, "one of " + names_of(known));
     }
@@ -82,7 +83,7 @@ void schema_check::object(json& value, const json& rule, const std::string& plac
             if (!value.contains(name))
                 throw std::invalid_argument(inside(place, name) + " is missing in the plan");
     for (const auto& [name, member] : known.items()) {
-        const json whole = rule_of(member);
+        const json whole = resolved(member);
         if (whole.contains("default") && !value.contains(name)) value[name] = whole.at("default");
     }
 }
@@ -96,7 +97,7 @@ void schema_check::list(json& value, const json& rule, const std::string& place)
                    (rule.contains("maxItems") ? ".." + rule.at("maxItems").dump() + " entries"
                                               : " or more entries"));
     for (std::size_t i = 0; i < value.size(); ++i)
-        value_of(value[i], rule.at("items"), place + "[" + std::to_string(i) + "]");
+        check_value(value[i], rule.at("items"), place + "[" + std::to_string(i) + "]");
 }
 
 void schema_check::number(const json& value, const json& rule, const std::string& place) const {
@@ -120,14 +121,14 @@ void schema_check::text(const json& value, const json& rule, const std::string& 
     if (!value.is_string()) refuse(place, value, "a text");
 }
 
-// By its `kind`.
+// Checks an object against that one of the rules whose `kind` is the object's.
 void schema_check::one_of(json& value, const json& rules, const std::string& place) const {
     std::string kinds;
     for (const json& given : rules) {
-        const json rule = rule_of(given);
+        const json rule = resolved(given);
         const json& kind = rule.at("properties").at("kind").at("const");
         if (value.is_object() && value.contains("kind") && value.at("kind") == kind)
-            return value_of(value, rule, place);
+            return check_value(value, rule, place);
         kinds += (kinds.empty() ? "" : ", ") + kind.get<std::string>();
     }
     if (!value.is_object() || !value.contains("kind"))

@@ -23,8 +23,8 @@ public:
 private:
     const json& schema_;
 
-    json rule_of(const json& rule) const;
-    void value_of(json& value, const json& rule, const std::string& place) const;
+    json resolved(const json& rule) const;
+    void check_value(json& value, const json& rule, const std::string& place) const;
     void object(json& value, const json& rule, const std::string& place) const;
     void list(json& value, const json& rule, const std::string& place) const;
     void text(const json& value, const json& rule, const std::string& place) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The configuration of wip_tcpl.
+// The configuration of wip_tcpl, the program that joins two network interfaces by an emulated line
+// which damages packets, with or without the relay of TCP-L (docs/explanation/corrupt-delivery.md).
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ struct end_config {
 };
 
 struct tcpl_config {
-    std::string user;
+    std::string user;  // name of the Unix account that the process becomes once it has its rights
     path_config path;
     end_config sender, receiver;
     std::string control_endpoint;
@@ -25,7 +26,8 @@ struct tcpl_config {
 
 const std::vector<config::key>& tcpl_keys();
 
-// Checks across keys, translates. Throws config::error.
+// Makes the configuration of the settings, and checks them against each other. Throws
+// config::error.
 tcpl_config translate(config::settings& settings);
 
 }  // namespace wip::tcpl

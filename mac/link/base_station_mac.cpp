@@ -37,29 +37,31 @@ base_station_mac& base_station_mac::operator=(base_station_mac&&) noexcept = def
 void base_station_mac::reconfigure(const link_config& config) {
     config.check();
     auto& s = *state_;
-    const auto fixed = [](bool same, const char* key) {
+    const auto require_unchanged = [](bool same, const char* key) {
         if (!same)
             throw std::invalid_argument(std::string(key) + " is fixed; valid: as at the start");
     };
-    fixed(config.profile == s.config.profile, "link.profile");
-    fixed(config.eight == s.config.eight, "link.eight_points");
+    require_unchanged(config.profile == s.config.profile, "link.profile");
+    // The constellation of 3 bits a symbol.
+    require_unchanged(config.eight == s.config.eight, "link.eight_points");
     s.config = config;
     s.table = switch_table(config.switch_table, config.profile, config.eight);
     s.rate_bins();
-    s.begun.set_packing(config.packing);
+    s.begun_packets.set_packing(config.packing);
     s.queue.reconfigure(config.queue);
 }
 
+// `own_...`: a rule that the user of the testbed has written, or nullptr: the built-in one.
 void base_station_mac::use(scheduler_port* own_scheduler, const openwip_cell& cell) {
-    state_->own_scheduler.reset();
-    if (own_scheduler != nullptr) state_->own_scheduler.emplace(*own_scheduler, cell);
+    state_->external_scheduler.reset();
+    if (own_scheduler != nullptr) state_->external_scheduler.emplace(*own_scheduler, cell);
 }
 
 void base_station_mac::use(adaptation_port* own_adaptation, int user) {
     auto& s = *state_;
-    s.own_rule = own_adaptation;
-    s.own_user = user;
-    s.own_rates = s.table.bits_per_symbol(s.predicted);
+    s.external_adaptation = own_adaptation;
+    s.adaptation_user = user;
+    s.external_rates = s.table.bits_per_symbol(s.predicted);
     s.rate_bins();
 }
 
@@ -69,14 +71,14 @@ void base_station_mac::follow_packets(packet_journal* journal) {
     auto& s = *state_;
     if (s.journal != nullptr) s.journal->end();
     s.journal = journal;
-    ++s.epoch;
+    ++s.journal_count;
     if (journal != nullptr)
-        journal->begin(s.begun.next_sdu(), s.begun.first_sdu(), s.window.next_sn());
+        journal->begin(s.begun_packets.next_sdu(), s.begun_packets.first_sdu(), s.window.next_sn());
 }
 
 const slot_record& base_station_mac::record(slot air) const { return state_->record(air.value); }
 
-slot base_station_mac::resolved() const { return slot(state_->next_settled - 1); }
+slot base_station_mac::resolved() const { return slot(state_->next_resolved - 1); }
 
 bool base_station_mac::idle() const {
     return state_->packets_held() == 0 && state_->window.empty();
@@ -96,12 +98,13 @@ bool base_station_mac::on_sdu(std::span<const std::uint8_t> packet, std::int64_t
     queued_packet p = s.queue.make(packet);
     p.number = number;
     if (s.journal != nullptr) {
-        p.followed = s.epoch;
-        p.before_ns = s.journal->wired();
+        p.followed = s.journal_count;
+        p.before_ns = s.journal->wired();  // time on the wired part of the path, before the arrival
+        // The arrival by the journal's clock; arrived_ns is by the clock of the queue.
         p.came_ns = s.journal->now();
     }
     const auto limit = static_cast<std::size_t>(s.config.queue_packets);
-    const std::size_t room = limit - std::min(limit, s.begun.packets());
+    const std::size_t room = limit - std::min(limit, s.begun_packets.packets());
     const bool taken = s.queue.push(std::move(p), arrived_ns, room);
     s.refresh_statistics();
     return taken;
@@ -118,23 +121,23 @@ void base_station_mac::state::on_queue_drop(const queued_packet& p, queue_drop w
 // Takes packets out of the queue until a frame of so many nibbles can be filled, and gives them
 // their numbers. Returns whether there is anything for the frame.
 bool base_station_mac::state::begin_packets(int nibbles) {
-    while (config.packing ? begun.nibbles() < nibbles : begun.empty()) {
+    while (config.packing ? begun_packets.nibbles() < nibbles : begun_packets.empty()) {
         if (!queue.pop(now_ns, next)) break;
         if (followed(next))
-            journal->on_accepted(begun.next_sdu(), arrival_of(next), next.data,
+            journal->on_accepted(begun_packets.next_sdu(), arrival_of(next), next.data,
                                  {waited(next), next.marked});
         window.on_sdu(next.bytes());
-        begun.push(next.data);
+        begun_packets.push(next.data);
         queue.recycle(std::move(next));
     }
-    return !begun.empty();
+    return !begun_packets.empty();
 }
 
 void base_station_mac::on_feedback(const slot_feedback& feedback) {
     auto& s = *state_;
     const std::int64_t j = feedback.air.value;
     // Before the first plan any slot may come; later only what was sent and is not resolved yet.
-    if (s.started && (j >= s.next_air || j < s.next_settled))
+    if (s.started && (j >= s.next_air || j < s.next_resolved))
         ++s.statistics.feedback_rejected;
     else
         s.feedback_of(j) = feedback;
@@ -143,8 +146,8 @@ void base_station_mac::on_feedback(const slot_feedback& feedback) {
 // The end of slot j's round trip: every frame sent in it is acknowledged or failed.
 void base_station_mac::state::resolve(std::int64_t j) {
     auto& fb = feedback_of(j);
-    const bool here = fb.has_value() && fb->air.value == j;
-    const bool locked = here && fb->locked;
+    const bool has_feedback = fb.has_value() && fb->air.value == j;
+    const bool locked = has_feedback && fb->locked;
     const bool decoded = locked && fb->grant_ok;
     const std::uint32_t ack = decoded ? fb->ack : 0;
     if (locked) {
@@ -152,25 +155,25 @@ void base_station_mac::state::resolve(std::int64_t j) {
         std::ranges::transform(fb->predicted_snr_db, predicted.begin(),
                                [](float p) { return std::isnan(p) ? -100.0F : p; });
         if (config.switch_table == switch_table_kind::measured)
-            error.add(predicted, fb->prediction_nmse);
+            snr_error.add(predicted, fb->prediction_nmse);
         rate_bins();
     }
     if (decoded) {
-        if (!terminal_hears) {  // it may be another one, or have restarted
+        if (!terminal_hears) {  // this terminal may be another one, or have restarted
             window.need_next_boundary();
             sections.forget();
         }
         silent_slots = 0;
         terminal_hears = true;
-    } else if (here && !locked) {
+    } else if (has_feedback && !locked) {
         terminal_hears = false;
     } else if (silent_slots < blind_slots && ++silent_slots == blind_slots) {
         terminal_hears = false;
     }
-    const float nmse = here ? fb->prediction_nmse : std::numeric_limits<float>::quiet_NaN();
+    const float nmse = has_feedback ? fb->prediction_nmse : std::numeric_limits<float>::quiet_NaN();
     fb.reset();
-    if (sent(j).used != 0 && !here) ++statistics.feedback_missing;
-    if (own_rule != nullptr) ask_own_rule(j, locked, nmse, ack);
+    if (sent(j).used != 0 && !has_feedback) ++statistics.feedback_missing;
+    if (external_adaptation != nullptr) ask_external_adaptation(j, locked, nmse, ack);
     resolve_frames(j, decoded, ack);
     if (slot_record& r = record(j); r.air.value == j) {
         r.heard = decoded;
@@ -180,11 +183,11 @@ void base_station_mac::state::resolve(std::int64_t j) {
 
 // Lets the user's rule choose the modulation of the bins from now on. It is asked before the record
 // of what was sent in slot j is cleared.
-void base_station_mac::state::ask_own_rule(std::int64_t j, bool locked, float nmse,
-                                           std::uint32_t ack) {
+void base_station_mac::state::ask_external_adaptation(std::int64_t j, bool locked, float nmse,
+                                                      std::uint32_t ack) {
     openwip_report r{};
     r.slot = j;
-    r.user = own_user;
+    r.user = adaptation_user;
     r.heard = locked ? 1 : 0;
     r.prediction_nmse = nmse;
     const sent_slot& out = sent(j);
@@ -196,12 +199,13 @@ void base_station_mac::state::ask_own_rule(std::int64_t j, bool locked, float nm
         r.received[b] = static_cast<std::uint8_t>(out.carried(b) ? ack >> b & 1U : 0U);
         r.table_bits_per_symbol[b] = r.bits_per_symbol[b] = by_table[b];
     }
-    own_rule->choose(r);
-    std::ranges::copy(r.bits_per_symbol, own_rates.begin());
+    external_adaptation->choose(r);
+    std::ranges::copy(r.bits_per_symbol, external_rates.begin());
     rate_bins();
 }
 
-// Resolves the frames and SDU boundaries of slot j, once.
+// Resolves the frames and SDU boundaries of slot j, once. A section is the part of a common grant
+// (types/common_grant.h) that is for one terminal; it is full when it carries the window edge.
 void base_station_mac::state::resolve_frames(std::int64_t j, bool decoded, std::uint32_t ack) {
     sent_slot& out = sent(j);
     if (out.section) sections.answer(out.full, decoded, out.first_new);
@@ -235,21 +239,21 @@ void base_station_mac::state::resolve_frames(std::int64_t j, bool decoded, std::
 void base_station_mac::on_not_sent(slot air) {
     auto& s = *state_;
     const std::int64_t j = air.value;
-    if (!s.started || j >= s.next_air || j < s.next_settled) return;
+    if (!s.started || j >= s.next_air || j < s.next_resolved) return;
     const auto& out = s.sent(j);
     if (out.used == 0 && out.runs[0].frames == 0) return;
     if (out.used != 0) ++s.statistics.slots_not_sent;
     s.resolve_frames(j, false, 0);
 }
 
-// Which bins the terminal gets in this slot, and at what rate.
+// Chooses the bins that the terminal gets in this slot, and their rates.
 void base_station_mac::state::choose_bins(slot air) {
     const bool best = config.allocation == allocation_kind::best;
-    if (own_scheduler || best) take_view();
-    if (own_scheduler) {
-        own_scheduler->show(0, view, statistics.payload_bits_acknowledged, config);
-        own_scheduler->share(air, config.bins);
-        use_bins(own_scheduler->given(0));
+    if (external_scheduler || best) take_view();
+    if (external_scheduler) {
+        external_scheduler->show(0, view, statistics.payload_bits_acknowledged, config);
+        external_scheduler->share(air, config.bins);
+        use_bins(external_scheduler->given(0));
     } else {
         use_bins(best ? best_bins(view, config.profile, config.bins) : (1U << config.bins) - 1U);
     }
@@ -262,8 +266,9 @@ void base_station_mac::state::use_bins(std::uint32_t set) {
         if (const bin_index bin(b); bin.in(set)) bins.push_back({bin, view.rate[b]});
 }
 
-// Retransmissions first. Leaves the plan in `planner`; returns how many waiting units it covers.
-// The grant is tried with new frames in all other bins, so that it still packs when they come.
+// Plans the retransmissions, before any new frame. Leaves the plan in `planner`; returns how many
+// waiting units it covers. The size of the grant is computed with new frames in all bins that no
+// retransmission takes, so that it still fits after new frames have been added.
 std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
     std::size_t n = window.first_waiting(std::span(waiting).first(bins.size()));
     for (bool shed = false;; shed = true) {
@@ -281,17 +286,18 @@ std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
         }
         const bool plain =
             !room.is_section() && planner.placed().empty() && grant.runs[0].frames == 0;
-        without_boundaries =
+        bits_without_boundaries =
             plain ? bits_without_frames + static_cast<int>(bins.size()) : room.bits(grant);
-        if (planner.placed().empty() || without_boundaries <= room.limit()) {
+        if (planner.placed().empty() || bits_without_boundaries <= room.limit()) {
             if (shed) ++statistics.grant_overflows;
-            return planner.used();
+            return planner.used();  // a number of units, not of bins
         }
         n = planner.used() - 1;
     }
 }
 
-// The boundaries that wait, before retransmissions take the room: the edge waits for them.
+// Adds the boundaries that wait to be reported, before retransmissions use up the grant. The window
+// edge does not pass a frame whose boundary waits, so these boundaries come first.
 void base_station_mac::state::plan_boundaries(slot_grant& grant) {
     if (!window.boundaries_waiting()) return;
     for (const rated_bin& b : bins) grant.bins[b.bin.n()].bits_per_symbol = b.rate;
@@ -301,8 +307,9 @@ void base_station_mac::state::plan_boundaries(slot_grant& grant) {
                            window.waiting() > 0 ? std::min(left, most_boundary_bits) : left);
 }
 
-// Adds a window edge that has moved if there is room for it, and records for resolve_frames()
-// whether the terminal is addressed and whether with the edge.
+// Adds the window edge to the grant if it has moved and there is room for it (`edge_said`: the
+// grant carries the edge). Records for resolve_frames() whether the grant has a section for the
+// terminal, and whether the edge is in it.
 void base_station_mac::state::report_edge(slot air, slot_grant& grant) {
     if (grant.addressed && !grant.edge_said && sections.moved(window.edge()))
         grant.edge_said = room.bits(grant) + full_section_bits <= room.limit();
@@ -349,16 +356,17 @@ void base_station_mac::state::advance(slot air) {
     if (!started) {
         started = true;
         next_air = air.value;
-        next_settled = air.value - delay;
+        next_resolved = air.value - delay;
     }
     if (air.value < next_air)
         throw std::logic_error("base station MAC: plan(" + std::to_string(air.value) +
                                ") after plan(" + std::to_string(next_air - 1) + ")");
-    // Slots left out carried nothing. After a gap longer than the history nothing is outstanding.
-    const std::int64_t last = next_settled + static_cast<std::int64_t>(history_slots);
-    for (; next_settled <= air.value - delay && next_settled < last; ++next_settled)
-        resolve(next_settled);
-    if (next_settled <= air.value - delay) next_settled = air.value - delay + 1;
+    // Slots that plan() was not called for carried nothing. After a gap longer than the history
+    // nothing is outstanding.
+    const std::int64_t last = next_resolved + static_cast<std::int64_t>(history_slots);
+    for (; next_resolved <= air.value - delay && next_resolved < last; ++next_resolved)
+        resolve(next_resolved);
+    if (next_resolved <= air.value - delay) next_resolved = air.value - delay + 1;
 }
 
 const scheduling_view& base_station_mac::look(slot air) {
@@ -380,12 +388,12 @@ void base_station_mac::state::take_view() {
     if (config.packing) {
         constexpr std::size_t most = std::numeric_limits<int>::max() / 8;
         const auto left =
-            begun.nibbles() + static_cast<int>(std::min(most, 2 * queue.waiting().bytes));
+            begun_packets.nibbles() + static_cast<int>(std::min(most, 2 * queue.waiting().bytes));
         if (left > 0 && view.nof_pieces < nof_bins) add(left);
         return;
     }
-    for (std::size_t i = 0; i < begun.packets() && view.nof_pieces < nof_bins; ++i)
-        add(begun.nibbles_left(i));
+    for (std::size_t i = 0; i < begun_packets.packets() && view.nof_pieces < nof_bins; ++i)
+        add(begun_packets.nibbles_left(i));
     const std::size_t n = queue.look(sizes);
     for (std::size_t i = 0; i < n && view.nof_pieces < nof_bins; ++i)
         add(2 * static_cast<int>(sizes[i]));
@@ -418,6 +426,7 @@ void base_station_mac::plan(slot air, std::uint32_t bins, const grant_room& room
 std::size_t base_station_mac::units_waiting() const { return state_->window.waiting(); }
 void base_station_mac::reserve_grant_bits(int bits) { state_->reserved_bits = bits; }
 
+// Returns bits.
 int base_station_mac::least_section(slot air) const {
     const auto& s = *state_;
     slot_grant grant;
@@ -451,6 +460,7 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
     }
     if (terminal_hears && grant.addressed) plan_boundaries(grant);
     const bool predicts = terminal_hears && config.queue.marking == queue_marking::predicted;
+    // The rate at which the queue is expected to empty, in bytes a second.
     queue.expect(predicts ? forecast.next(predicted, view.rate, config) : 0);
     if (!bins.empty()) {
         const std::size_t used = plan_retransmissions(grant);
@@ -469,8 +479,8 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
                 g = bin_grant{};
                 continue;
             }
-            const arq_unit u = window.open_frame(b.rate, begun);
-            if (journal != nullptr) journal->on_frame(u.sn, window, begun.first_sdu(), air);
+            const arq_unit u = window.open_frame(b.rate, begun_packets);
+            if (journal != nullptr) journal->on_frame(u.sn, window, begun_packets.first_sdu(), air);
             g.sn = static_cast<wire_sn>(u.sn);
             send(plan, b.bin, u, false);
         }
@@ -479,7 +489,8 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
     if (predicts && !queue.empty()) forecast.filled(out, config);
     out.runs = grant.runs;
     out.fresh = static_cast<int>(window.next_sn() - out.first_new);
-    out.reported = room.put_boundaries(grant, window, out.first_new, out.fresh, without_boundaries);
+    out.reported =
+        room.put_boundaries(grant, window, out.first_new, out.fresh, bits_without_boundaries);
     if (room.is_section()) report_edge(air, grant);
     if (terminal_hears && window.full() && packets_held() > 0) ++statistics.window_stalls;
     refresh_statistics();
@@ -502,7 +513,7 @@ void base_station_mac::state::record_plan(const slot_plan& plan) {
     r.predicted = predicted_any;
     r.predicted_snr_db = predicted;
     r.queued_packets = static_cast<std::uint32_t>(packets_held());
-    r.queued_bytes = queue.waiting().bytes + begun.bytes();
+    r.queued_bytes = queue.waiting().bytes + begun_packets.bytes();
 }
 
 }  // namespace wip

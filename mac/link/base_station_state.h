@@ -30,7 +30,7 @@ struct base_station_mac::state {
         : config(c),
           table(c.switch_table, c.profile, c.eight),
           queue(c.queue, [this](const queued_packet& p, queue_drop why) { on_queue_drop(p, why); }),
-          begun(c.packing),
+          begun_packets(c.packing),
           window(c.profile, first_sn),
           planner(c.profile),
           room(grant_room::whole(c.profile)) {
@@ -46,13 +46,14 @@ struct base_station_mac::state {
     slot_record& record(std::int64_t s) { return records[history_slot(s)]; }
 
     void resolve(std::int64_t j);
-    void ask_own_rule(std::int64_t j, bool locked, float nmse, std::uint32_t ack);
+    void ask_external_adaptation(std::int64_t j, bool locked, float nmse, std::uint32_t ack);
     void resolve_frames(std::int64_t j, bool decoded, std::uint32_t ack);
     void record_plan(const slot_plan& plan);
     void advance(slot air);
     void rate_bins() {
-        if (error.known()) table.set_error(error.level());
-        view.rate = own_rule != nullptr ? own_rates : table.bits_per_symbol(predicted);
+        if (snr_error.known()) table.set_error(snr_error.level());
+        view.rate =
+            external_adaptation != nullptr ? external_rates : table.bits_per_symbol(predicted);
         if (config.modulation != 0) view.rate.fill(static_cast<std::uint8_t>(config.modulation));
     }
     void take_view();
@@ -69,18 +70,19 @@ struct base_station_mac::state {
     std::int64_t waited(const queued_packet& p) const {
         return std::max(p.arrived_ns, now_ns) - p.arrived_ns;
     }
-    std::size_t packets_held() const { return queue.waiting().packets + begun.packets(); }
+    std::size_t packets_held() const { return queue.waiting().packets + begun_packets.packets(); }
     bool followed(const queued_packet& p) const {
-        return journal != nullptr && p.followed == epoch;
+        return journal != nullptr && p.followed == journal_count;
     }
 
     link_config config;
     switch_table table;
-    prediction_error error;
+    prediction_error snr_error;
     packet_queue queue;       // packets of which no part has been sent
     drain_forecast forecast;  // the time that the queue takes to empty
-    segmenter begun;     // the packet that is being cut into frames, and those of the next frame
-    queued_packet next;  // on its way from one to the other
+    // The packet that is being cut into frames, and those of the next frame.
+    segmenter begun_packets;
+    queued_packet next;  // on its way from the queue to the segmenter
     transmit_window window;
     retransmission_planner planner;
 
@@ -88,8 +90,8 @@ struct base_station_mac::state {
     std::array<std::optional<slot_feedback>, history_slots> inbox{};
     std::array<slot_record, history_slots> records{};
     bool started = false;
-    std::int64_t next_air = 0;      // slot that plan() is called for next
-    std::int64_t next_settled = 0;  // slot whose feedback is used next
+    std::int64_t next_air = 0;       // slot that plan() is called for next
+    std::int64_t next_resolved = 0;  // the slot that is resolved next, by its feedback
 
     std::array<float, nof_bins> predicted{};
     bool predicted_any = false;
@@ -100,19 +102,21 @@ struct base_station_mac::state {
     scheduling_view view;         // its rates follow predictions and table
     std::vector<rated_bin> bins;  // bins of this slot, ascending
     std::vector<arq_unit> waiting;
-    grant_room room;             // bits that this slot's grant has
-    int reserved_bits = 0;       // bits of a grant that are kept free for an uplink grant
-    section_history sections;    // what this terminal's sections of common grants have said
-    int without_boundaries = 0;  // bits of this slot's grant, but for boundaries of new frames
+    grant_room room;                  // bits that this slot's grant has
+    int reserved_bits = 0;            // bits of a grant that are kept free for an uplink grant
+    section_history sections;         // what this terminal's sections of common grants have carried
+    int bits_without_boundaries = 0;  // size of this slot's grant without boundaries of new frames
     base_statistics statistics;
     packet_journal* journal = nullptr;
-    std::uint32_t epoch = 0;                    // of the packets that the journal follows
+    // How many journals there have been; a packet has the number of the one that follows it.
+    std::uint32_t journal_count = 0;
     std::array<std::size_t, nof_bins> sizes{};  // bytes of the packets that wait
 
-    std::optional<own_sharing> own_scheduler;
-    adaptation_port* own_rule = nullptr;
-    int own_user = 0;  // the number by which own_rule knows this terminal
-    std::array<std::uint8_t, nof_bins> own_rates{};
+    // The user's own rules (port/own_rules.h), which replace the built-in ones.
+    std::optional<own_sharing> external_scheduler;
+    adaptation_port* external_adaptation = nullptr;
+    int adaptation_user = 0;  // number by which external_adaptation knows this terminal
+    std::array<std::uint8_t, nof_bins> external_rates{};
 };
 
 }  // namespace wip

@@ -45,6 +45,7 @@ struct stream_position {
 
 class receive_window {
 public:
+    // `room`: the part of a frame that carries the stream of packets (rlc/unit.h).
     receive_window(stream_room room, bool keep_damaged);
 
     frame_sn first() const { return frames_.first(); }
@@ -56,13 +57,14 @@ public:
     // Sets the slot in which the next calls happen.
     void set_slot(std::int64_t now) { now_ = now; }
     std::int64_t now() const { return now_; }
-    // Frames up to `end` (exclusive) exist, at least as granted.
+    // A grant has announced the frames up to `end` (exclusive). It does not say whether they have
+    // been received.
     void extend(frame_sn end);
     // The sender holds nothing before `edge`: what is not complete there is lost.
     void raise_edge(frame_sn edge);
-    // Frames before `sn` are no longer needed. One that is pending stays all the same, and so do
-    // those behind it. If they went, they would count as acknowledged without having arrived, and
-    // error rate and goodput would look better than they are.
+    // Frames before `sn` are no longer needed. A pending one stays all the same, and so do those
+    // after it: if they were forgotten, they would count as acknowledged without having arrived,
+    // and error rate and goodput would look better than they are.
     void release(frame_sn sn);
 
     enum class put_result : std::uint8_t { fresh, duplicate, bad, invalid };
@@ -73,7 +75,7 @@ public:
         if (frames_.holds(sn)) frames_[sn].boundary = boundary;
     }
     // Whether every nibble of the unit is there already (also true for frames released: all of
-    // them were complete, or are behind the sender's edge).
+    // them were complete, or are below the sender's edge).
     bool has(const received_unit& unit) const;
 
     frame_state state(frame_sn sn) const { return frames_[sn].state; }
@@ -89,8 +91,9 @@ public:
     std::uint8_t boundary(frame_sn sn) const { return frames_[sn].boundary; }
 
     enum class read_result : std::uint8_t { ok, blocked, lost };
-    // n nibbles from `at` on, nibble-packed into out. blocked: a frame on the way is pending or not
-    // granted yet; lost: one is lost. `damaged` (may be null): whether damaged frames had a part.
+    // Reads n nibbles from `at` on, nibble-packed, into out. blocked: one of the frames that they
+    // lie in is pending or not granted yet; lost: one of them is lost. `damaged` (may be null):
+    // whether one of them is damaged.
     read_result read(stream_position at, int n, std::uint8_t* out, bool* damaged) const;
 
 private:

@@ -12,16 +12,17 @@ namespace wip::umts {
 
 // The treatment of an SDU that does not get through.
 enum class discard_mode : std::uint8_t {
-    never,          // sent until it is there
+    never,          // sent again until it has arrived
     after_max_dat,  // dropped after max_dat transmissions of a PDU, receiver notified (MRW)
     reset,          // the same, by RESET of both ends
     timer,          // dropped after discard_ns, receiver notified (MRW)
 };
 
-// Whether max_dat also ends a PDU that is sent again for a poll's sake.
+// Whether a transmission of a PDU that serves only to carry a poll counts towards max_dat, so that
+// the PDU's SDU may be discarded after it.
 enum class poll_counting : std::uint8_t {
     never,
-    with_retransmissions,  // max_dat above 1
+    with_retransmissions,  // it counts if max_dat is above 1, that is, if there are retransmissions
     always,
 };
 
@@ -30,7 +31,7 @@ struct am_config {
     int window = 1024;        // PDUs, 1 .. 4095
     int queue_sdus = 200;     // SDUs that wait, 1 .. 100000
     int largest_sdu = 1500;   // 1 .. 65535
-    bool in_sequence = true;  // delivery
+    bool in_sequence = true;  // SDUs are delivered in sequence
     bool special_he = false;  // HE = 2 where a PDU ends with an SDU
 
     // Triggers of a poll.
@@ -38,7 +39,8 @@ struct am_config {
     bool poll_last_retransmitted = true;
     int poll_pdus = 0;  // every nth PDU
     int poll_sdus = 0;  // last PDU of every nth SDU
-    int poll_window_percent = setting::umts_poll_window_percent.initial;  // of the window in use
+    // A poll is due when this share of the window is in use.
+    int poll_window_percent = setting::umts_poll_window_percent.initial;
     std::int64_t poll_period_ns = 0;
     std::int64_t poll_timer_ns = 300'000'000;
     std::int64_t poll_prohibit_ns = 0;
@@ -52,7 +54,7 @@ struct am_config {
     discard_mode discard = discard_mode::after_max_dat;
     int max_dat = setting::umts_max_dat.initial;  // transmissions of a PDU
     poll_counting poll_counted = poll_counting::with_retransmissions;
-    std::int64_t discard_ns = 0;  // of mode timer
+    std::int64_t discard_ns = 0;  // age at which mode `timer` drops an SDU
     std::int64_t mrw_timer_ns = 300'000'000;
     int max_mrw = 8;  // transmissions of an MRW, then RESET
     std::int64_t reset_timer_ns = 300'000'000;

@@ -79,7 +79,7 @@ std::span<const std::uint8_t> am_receiver::on_pdu(std::span<const std::uint8_t> 
     highest_ = std::max(highest_, sn + 1);
     if (!config_.in_sequence) {
         finish(sn);
-        finish_across(sn + 1);
+        finish_spanning(sn + 1);
     }
     slide();
     counts_.most_held = std::max(counts_.most_held, counts_.held);
@@ -107,7 +107,7 @@ void am_receiver::slide() {
 }
 
 // Delivers the SDU that continues from the previous PDU or begins with this one, if it is complete.
-void am_receiver::finish_across(std::int64_t end) {
+void am_receiver::finish_spanning(std::int64_t end) {
     const stored* e = find(end);
     while (e != nullptr && !e->first_ends && e->segments == 1) e = find(++end);
     if (e != nullptr && e->first_ends) finish_head(end);
@@ -181,7 +181,7 @@ void am_receiver::on_move(const window_move& m) {
             drop_before(to, m.n);
             // Before this, the beginning of the next SDU could not be distinguished from the rest
             // of an earlier one.
-            if (!config_.in_sequence) finish_across(m.n == 0 ? to : to + 1);
+            if (!config_.in_sequence) finish_spanning(m.n == 0 ? to : to + 1);
         }
         slide();
     }

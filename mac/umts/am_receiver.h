@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -49,6 +50,8 @@ public:
     // due.
     void acknowledge(status_writer& out, std::int64_t now_ns);
     void advance(std::int64_t now_ns);
+    // The time (ns) of the next status, wanted or periodic; 0: it is due at once; the largest
+    // int64: none is expected.
     std::int64_t next_wakeup() const;
 
     std::int64_t expected() const { return next_; }    // VR(R)
@@ -67,9 +70,10 @@ private:
     };
     stored& at(std::int64_t sn) { return ring_[static_cast<std::size_t>(sn) % ring_.size()]; }
     const stored* find(std::int64_t sn) const;
-    void finish(std::int64_t sn);
-    void finish_across(std::int64_t end);
-    bool finish_head(std::int64_t end);
+    void finish(std::int64_t sn);  // delivers all complete SDUs that end in this PDU
+    // Delivers the SDU that continues into PDU `end` from the one before it, if it is complete.
+    void finish_spanning(std::int64_t end);
+    bool finish_head(std::int64_t end);  // delivers the SDU that this PDU's first segment ends
     bool assemble(std::int64_t begin, int segment, std::int64_t end, int end_segment);
     void slide();
     void drop_before(std::int64_t sn, int segment);
@@ -84,8 +88,8 @@ private:
     std::int64_t floor_sn_ = 0;  // octets before this (PDU, segment) are not used any more
     int floor_segment_ = 0;
     std::vector<std::uint8_t> sdu_;
-    pdu_content content_;  // of the PDU that comes
-    pdu_content reread_;   // of a stored PDU that is read again
+    pdu_content content_;  // content of the PDU that is being received
+    pdu_content reread_;   // content of a stored PDU that is read again
     std::vector<missing_run> missing_;
     bool status_wanted_ = false;
     std::optional<window_move> move_ack_;

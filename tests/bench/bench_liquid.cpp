@@ -53,8 +53,10 @@ class flexframe {
 public:
     explicit flexframe(int bits) {
         std::vector<unsigned char> allocation(fft, 0);
+        // Around DC, 250 subcarriers on each side; every tenth is a pilot.
         for (unsigned int n = 1; n <= 250; ++n)
-            for (const unsigned int at : {n, fft - n}) allocation[at] = n % 10 == 5 ? 1 : 2;
+            for (const unsigned int at : {n, fft - n})
+                allocation[at] = n % 10 == 5 ? OFDMFRAME_SCTYPE_PILOT : OFDMFRAME_SCTYPE_DATA;
         ofdmflexframegenprops_s properties;
         ofdmflexframegenprops_init_default(&properties);
         properties.check = LIQUID_CRC_24;
@@ -66,6 +68,7 @@ public:
                                             : LIQUID_MODEM_QAM256;
         generator_ = ofdmflexframegen_create(fft, prefix, 0, allocation.data(), &properties);
         synchroniser_ = ofdmflexframesync_create(fft, prefix, 0, allocation.data(), on_frame, this);
+        // The payload of a slot: in each bin 108 symbols less a CRC of 24 bits.
         payload_.resize(static_cast<std::size_t>(nof_bins * (108 * bits - 24) / 8));
         for (std::size_t i = 0; i < payload_.size(); ++i)
             payload_[i] = static_cast<unsigned char>(i * 29);
@@ -157,8 +160,11 @@ bool frames(int bits, int slots) {
 void channels(int slots) {
     using namespace sample_model;
     const auto profile = profiles::load("jakes");
-    tapped_delay_line line(profile, 125, {static_cast<double>(sample_rate_hz), 1, 0});
+    constexpr double doppler_hz = 125;
+    tapped_delay_line line(profile, doppler_hz, {static_cast<double>(sample_rate_hz), 1, 0});
     noise awgn(0.001, 1);
+    // The longest delay in samples, and 16 taps for the interpolation between samples, for which
+    // the line has 14 (sample/tapped_delay_line.h).
     const unsigned int taps =
         2 * 8 + static_cast<unsigned int>(profile.taps.back().delay_s *
                                           static_cast<double>(sample_rate_hz));

@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
 import fresh_machine
 import kept_result
 
+COMMAND = "sudo python3 tests/bench/fresh_packages.py".split()  # as it is kept with a result
 INSTALL = "apt-get install -y -q --no-install-recommends".split()
 
 
@@ -42,6 +44,8 @@ def install_and_run(
         names = [f"./{p.name}" for p in sorted(packages.glob("openwip_*.deb"))]
         for words in (["apt-get", "update", "-q"], [*INSTALL, *names], ["openwip", *command]):
             began = time.monotonic()
+            # Arguments of INSIDE: root file system, folder of the run, and what becomes of apt's
+            # package lists: kept, or none (removed).
             done = subprocess.run(
                 [
                     *fresh_machine.IN_NAMESPACE,
@@ -95,10 +99,11 @@ def main() -> int:
     steps = install_and_run(given.folder, root, given.packages, command)
     print(json.dumps(steps, indent=1))
     if given.json:
-        words = f"sudo python3 tests/bench/fresh_packages.py build-debian {given.release}"
+        within = [] if given.within == p.get_default("within") else [f"--within={given.within:g}"]
+        words = [*COMMAND, *within, str(given.packages), given.release, *command]
         kept_result.write(
             given.json,
-            f"{words} {' '.join(command)}",
+            shlex.join(words),
             {"release": given.release, "within_s": given.within, "steps": steps},
         )
     return int(any(s["exit_code"] for s in steps) or steps[-1]["seconds"] > given.within)

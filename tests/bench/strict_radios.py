@@ -10,8 +10,8 @@ wait (docs/explanation/software-usrp.md), with the budget beside each figure (JS
   overflows    the terminal's radio, whose buffers hold some milliseconds, is stopped for 30 ms
                and overflows, --times times. Asked: the lock is kept, and the error of the
                prediction (NMSE of the power, median over the overflows, since slots that a busy
-               machine does not send disturb some) is what it was before 64 slots after the gap,
-               within a factor of 1.35
+               machine does not send disturb some) is, from 64 slots after the gap on, what it was
+               before the gap, within a factor of 1.35
   no-restart   the same with a UHD that does not start the receiver anew (uhd=4.1, b210): --times
                cells, of which each has to end by itself, with exit code 3 and a reason
   valid        --times demos of --duration seconds (60) with both stations of each product, 25
@@ -44,20 +44,21 @@ from strict_cell import Demo, Machine, Slots, counted, nmse, stop_for
 MEASURED_BY = "sudo /usr/bin/python3 tests/bench/strict_radios.py COMMAND --json FILE"
 PRODUCTS = "b210,x310,n310,e320"
 TIMES = {"stalls": 200, "overflows": 100, "no-restart": 100, "valid": 10}
-LEAST_S, MOST_S = 0.5e-3, 20e-3
-STRETCHED_S, LONGEST_S = 1e-3, 20.5e-3
+SHORTEST_STALL_S, LONGEST_STALL_S = 0.5e-3, 20e-3  # that are drawn
+# A stall is made anew if it lasted so much longer than was drawn, or longer than this at all.
+LARGEST_EXCESS_S, LONGEST_MEASURED_S = 1e-3, 20.5e-3
 REST_S = 0.07  # seconds between stalls, in which a lost lock is regained
-LOCKED_WITHIN = 30  # slots
+LOCKED_WITHIN = 30  # slots after the end of a stall
 LOOKED_AT = 100  # slots after a stall
 OVERFLOW_S = 0.03  # seconds of a stall, longer than the buffers below hold
 SMALL_BUFFERS = {"b210": "num_recv_frames=16", "b200": "num_recv_frames=16"}
 SMALL_SOCKET = "recv_buff_size=200000"
 WINDOWS = ((0, 16), (16, 32), (32, 64), (64, 128))  # slots after an overflow
-BEFORE = 400  # slots before it
-CLEAN = 150  # slots in which there is no other one, where its windows are evaluated
+BEFORE = 400  # slots before an overflow
+CLEAN = 150  # slots after a gap without another one; otherwise its windows are not evaluated
 FACTOR = 1.35  # largest ratio of the predictor's NMSE after a gap to that before
 VALID_SHARE = 0.9  # share of the demos that have to be VALID
-VALID_S = 60
+VALID_S = 60  # seconds of a demo
 NO_REPORT = {"valid": False, "reasons": []}
 
 
@@ -76,9 +77,9 @@ def one_stall(run, name, chance):
     stretched = 0
     while True:
         time.sleep(REST_S + chance.random() / SLOTS_PER_SECOND)
-        wanted = LEAST_S * (MOST_S / LEAST_S) ** chance.random()
+        wanted = SHORTEST_STALL_S * (LONGEST_STALL_S / SHORTEST_STALL_S) ** chance.random()
         stall = stop_for(run.pid(name), wanted)
-        if stall.seconds <= min(wanted + STRETCHED_S, LONGEST_S) or not run.alive():
+        if stall.seconds <= min(wanted + LARGEST_EXCESS_S, LONGEST_MEASURED_S) or not run.alive():
             return stall, stretched
         stretched += 1
 
@@ -88,7 +89,7 @@ def stalls(product, times, seed, folder):
     made = {name: [] for name in PROCESSES}
     stretched = dict.fromkeys(PROCESSES, 0)
     # On a busy machine many stalls have to be repeated, and the cell ends before there are so many.
-    seconds = len(PROCESSES) * times * (REST_S + MOST_S) * 1.4 + 12
+    seconds = len(PROCESSES) * times * (REST_S + LONGEST_STALL_S) * 1.4 + 12
     options = ("--product", product, "--snr", "16", "--duration", f"{seconds:.0f}")
     with Machine() as machine, Demo(folder, *options) as run, Slots(run) as slots:
         time.sleep(3)
@@ -131,6 +132,8 @@ def stalls(product, times, seed, folder):
     }
 
 
+# The evaluate functions return figures with their budgets: `found` has to equal `is`, or to be at
+# least `least`, or at most `most`.
 def evaluate_stalls(found):
     return {
         "lived": {"found": found["runs_that_lived"], "is": found["runs"]},
@@ -138,10 +141,10 @@ def evaluate_stalls(found):
         "exact_sums": {"found": found["runs_with_exact_sums"], "is": found["runs"]},
         "slots_until_locked": {
             name: {
-                "found": max(map(int, of["slots_until_locked"]), default=None),
+                "found": max(map(int, figures["slots_until_locked"]), default=None),
                 "most": LOCKED_WITHIN,
             }
-            for name, of in found["processes"].items()
+            for name, figures in found["processes"].items()
         },
     }
 
@@ -160,7 +163,7 @@ def overflows(product, times, seed, folder):
     )
     with Machine() as machine, Demo(folder, *options) as run, Slots(run) as slots:
         time.sleep(3)
-        losses = run.status("terminal").radio.lock_losses
+        losses_before = run.status("terminal").radio.lock_losses
         for _ in range(times):
             before = run.status("air").overflows
             stall = stop_for(run.pid("terminal.radio"), OVERFLOW_S)
@@ -170,7 +173,7 @@ def overflows(product, times, seed, folder):
             if run.status("air").overflows > before:
                 made.append(stall)
         lived = run.alive()
-        losses = run.status("terminal").radio.lock_losses - losses if lived else None
+        losses = run.status("terminal").radio.lock_losses - losses_before if lived else None
         clock, of_machine = slots.clock(), machine.found()
     all_gaps = slots.without_samples()
     gaps, unseen, disturbed = [], 0, 0
@@ -217,12 +220,14 @@ def median_of(values):
 
 def evaluate_overflows(found):
     all_ = {
-        name: nmse([(of["error"], of["power"])]) for name, of in found["error_and_power"].items()
+        name: nmse([(sums["error"], sums["power"])])
+        for name, sums in found["error_and_power"].items()
     }
     each = {name: median_of(values) for name, values in found["nmse_of_each"].items()}
-    of = each if each["before"] else all_
+    # The sums over all overflows stand in where no single overflow has a value.
+    nmse_of = each if each["before"] else all_
     first, last = WINDOWS[-1]
-    after = of[f"{first} to {last}"]
+    after = nmse_of[f"{first} to {last}"]
     return {
         "lived": {"found": found["runs_that_lived"], "is": found["runs"]},
         "overflows_without_a_gap": {"found": found["overflows_without_a_gap"], "is": 0},
@@ -230,7 +235,7 @@ def evaluate_overflows(found):
         "nmse_of_all": all_,
         "nmse_median": each,
         "nmse_64_slots_after_over_before": {
-            "found": after / of["before"] if of["before"] and after is not None else None,
+            "found": after / nmse_of["before"] if nmse_of["before"] and after is not None else None,
             "most": FACTOR,
         },
     }

@@ -8,9 +8,9 @@ tables of docs/results/wcdma.md.
 
 It runs build/tests/bench/wcdma_cells. Chains and intervals are those of ./openwip channel fit.
 
-Rules, older than the first table:
-  capacity     largest number of users at which fewer than 2 % of the blocks are lost, twice what the
-               margin is fitted to
+Rules that were fixed before the first table was made:
+  capacity     largest number of users at which fewer than 2 % of the blocks are lost. That is twice
+               the share to which the margin of the cells (cells.margin_db) is fitted
   a statement of P(E|E) and P(E) holds as `kind` of the fit says (5 %)"""
 
 import argparse
@@ -38,11 +38,11 @@ LOAD = {"users": 160, "carriers": 3}
 
 class Bench:
     def __init__(self, quick: bool) -> None:
-        self.part = 10 if quick else 1
+        self.divisor = 10 if quick else 1  # of the numbers of blocks
 
     def run(self, blocks: int, file: str = "", **keys: Any) -> tuple[dict[str, Any], Any]:
         """The program's summary; and what it wrote, blocks x users: `file` is lost or sir."""
-        blocks = max(200, blocks // self.part)
+        blocks = max(200, blocks // self.divisor)
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder, "out")
             words = [f"{k}={v}" for k, v in (keys | {"blocks": blocks}).items()]
@@ -56,7 +56,7 @@ class Bench:
             return summary, data.astype(bool) if file == "lost" else data.astype(float)
 
     def share_lost(self, blocks: int, drops: int, **keys: Any) -> float:
-        """Over several drops of users."""
+        """The share of lost blocks, a mean over several random placements of the users."""
         return statistics.fmean(
             (s := self.run(blocks, seed=seed, **keys)[0])["lost"] / s["blocks"]
             for seed in range(1, drops + 1)
@@ -68,9 +68,10 @@ def percent(share: float) -> str:
 
 
 def capacity(bench: Bench) -> tuple[list[str], list[list[Any]]]:
-    """Users a cell and carrier."""
+    """The capacity, in users of a cell and carrier, of three layouts."""
     rows = []
-    for spreading, text in ((32, 16), (16, 8)):
+    # spreading factor, and the capacity that Smaragdakis (2006) gives for it
+    for spreading, thesis_capacity in ((32, 16), (16, 8)):
         for name, cells, wrap in (
             ("one cell", 1, "off"),
             ("seven cells", 7, "off"),
@@ -84,9 +85,16 @@ def capacity(bench: Bench) -> tuple[list[str], list[list[Any]]]:
                 if lost[users] > 5 * LOSS_LIMIT:
                     break
             most = max(n for n, share in lost.items() if share < LOSS_LIMIT)
-            held = {"values": [most], "bold": abs(most - text) > 1}
+            cell = {"values": [most], "bold": abs(most - thesis_capacity) > 1}
             rows.append(
-                [name, spreading, text, held, percent(lost[most]), percent(lost.get(most + 1, 1))]
+                [
+                    name,
+                    spreading,
+                    thesis_capacity,
+                    cell,
+                    percent(lost[most]),
+                    percent(lost.get(most + 1, 1)),
+                ]
             )
     columns = ["layout", "spreading", "text", "capacity", "lost there", "lost with one user more"]
     return columns, rows
@@ -161,33 +169,35 @@ def placements(bench: Bench) -> tuple[list[str], list[list[Any]]]:
     return ["seed", *(f"P(E), P(E|E) at {d} Hz" for d in (6, 20, 80))], rows
 
 
-def margin_for(sir: Any, curve: float, share: float = 0.01) -> float:
-    """The margin below 2.75 dB at which this share of the blocks is lost."""
+def margin_for(sir: Any, curve_db: float, share: float = 0.01) -> float:
+    """The margin in dB, below a target SIR of 2.75 dB, at which this share of the blocks is lost.
+    `curve_db`: standard deviation of the SIR at which a block is lost."""
     low, high = -5.0, 20.0
     while high - low > 1e-4:
         middle = (low + high) / 2
-        if probabilities(sir, curve, middle).mean() > share:
+        if probabilities(sir, curve_db, middle).mean() > share:
             low = middle
         else:
             high = middle
     return (low + high) / 2
 
 
-def probabilities(sir: Any, curve: float, margin: float) -> Any:
+def probabilities(sir: Any, curve_db: float, margin: float) -> Any:
+    """The probability that each block is lost, by its SIR."""
     from scipy import special
 
-    below = (sir - (2.75 - margin)) / max(curve, 1e-6)
+    below = (sir - (2.75 - margin)) / max(curve_db, 1e-6)
     return special.ndtr(-below)
 
 
-def ratios(bench: Bench, curve: float, **keys: Any) -> list[str]:
+def ratios(bench: Bench, curve_db: float, **keys: Any) -> list[str]:
     """The margin for 1 % at 6 Hz, then P(E) and P(E|E)/P(E) at 6, 20 and 80 Hz, in expectation over
     the draws of the curve."""
-    of = {d: bench.run(4000, "sir", **(LOAD | keys), doppler_hz=d)[1] for d in (6, 20, 80)}
-    margin = margin_for(of[6], curve)
+    sirs = {d: bench.run(4000, "sir", **(LOAD | keys), doppler_hz=d)[1] for d in (6, 20, 80)}
+    margin = margin_for(sirs[6], curve_db)
     cells = [f"{margin:.2f}"]
-    for sir in of.values():
-        p = probabilities(sir, curve, margin)
+    for sir in sirs.values():
+        p = probabilities(sir, curve_db, margin)
         both = float((p[1:] * p[:-1]).mean() / p.mean())
         cells.append(f"{percent(float(p.mean()))}, {both / float(p.mean()):.2f}")
     return cells
@@ -202,6 +212,7 @@ def loop(bench: Bench) -> tuple[list[str], list[list[Any]]]:
 
 
 def readings(bench: Bench) -> tuple[list[str], list[list[Any]]]:
+    """Margin and clustering for each of the ways in which the thesis can be understood."""
     cases: list[tuple[str, float, dict[str, Any]]] = [
         (f"curve of {curve} dB" + " (the default)" * (curve == 0.5), curve, {})
         for curve in (0, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0)
@@ -217,8 +228,8 @@ def readings(bench: Bench) -> tuple[list[str], list[list[Any]]]:
     return ["reading", *COLUMNS_OF_RATIOS], rows
 
 
-# Interference, power and fading, each changed alone. The text leaves the first half open; the second
-# half asks how much the values that it gives decide.
+# Interference, power and fading, each changed alone. The first half are what the thesis leaves
+# open; the second half change values that it gives, which shows how much depends on them.
 DOWNLINK = {"direction": "downlink", "orthogonality": 0.4}
 CAUSES: list[tuple[str, dict[str, Any]]] = [
     ("as measured", {}),
@@ -268,21 +279,22 @@ def capacity_causes(bench: Bench) -> tuple[list[str], list[list[Any]]]:
     return ["changed alone", "120 kbit/s (text: 16)", "240 kbit/s (text: 8)"], rows
 
 
-def of_users(p: Any) -> str:
+def users_above_and_below(p: Any) -> str:
     """How many users have P(E|E) more than a tenth above, and below, their own P(E)."""
     both, alone = (p[1:] * p[:-1]).mean(axis=0), p.mean(axis=0) ** 2
     return f"{int((both > 1.1 * alone).sum())}, {int((both < 0.9 * alone).sum())}"
 
 
-def expected(bench: Bench, blocks: int, **keys: Any) -> list[str]:
-    """The margin for 1 % at 6 Hz; at 6, 20 and 80 Hz P(E), P(E|E)/P(E), and of_users()."""
-    of = {d: bench.run(blocks, "sir", **(LOAD | keys), doppler_hz=d)[1] for d in (6, 20, 80)}
-    margin = margin_for(of[6], 0.5)
+def clustering(bench: Bench, blocks: int, **keys: Any) -> list[str]:
+    """The margin for 1 % at 6 Hz; then P(E), P(E|E)/P(E) and users_above_and_below() at 6, 20 and
+    80 Hz."""
+    sirs = {d: bench.run(blocks, "sir", **(LOAD | keys), doppler_hz=d)[1] for d in (6, 20, 80)}
+    margin = margin_for(sirs[6], 0.5)
     cells = [f"{margin:.2f}"]
-    for sir in of.values():
+    for sir in sirs.values():
         p = probabilities(sir, 0.5, margin)
         ratio = float((p[1:] * p[:-1]).mean() / p.mean() ** 2)
-        cells.append(f"{percent(float(p.mean()))}, {ratio:.2f} ({of_users(p)})")
+        cells.append(f"{percent(float(p.mean()))}, {ratio:.2f} ({users_above_and_below(p)})")
     return cells
 
 
@@ -296,12 +308,13 @@ def clustering_causes(bench: Bench) -> tuple[list[str], list[list[Any]]]:
         ("users move at 11 km/h", {"speed_kmh": 11}),
         ("three rays", {"rays": 3}),
     ]
-    rows = [[name, *expected(bench, 2000, **keys)] for name, keys in CAUSES + more]
+    rows = [[name, *clustering(bench, 2000, **keys)] for name, keys in CAUSES + more]
     return ["changed alone", *COLUMNS_OF_RATIOS], rows
 
 
 def slots_of_block(bench: Bench) -> tuple[list[str], list[list[Any]]]:
-    """How the SIRs of the 15 slots make that of the block, 2000 blocks of seed 1."""
+    """Margin and clustering for ways to compute the SIR of a block from those of its 15 slots; 2000
+    blocks of seed 1."""
     cases: list[tuple[str, dict[str, Any]]] = [("mean SIR (the default)", {})]
     cases += [(f"beta {beta}", {"eesm_beta": beta}) for beta in (5, 2, 1, 0.5, 0.3, 0.2, 0.1, 0.02)]
     cases += [
@@ -309,15 +322,15 @@ def slots_of_block(bench: Bench) -> tuple[list[str], list[list[Any]]]:
         ("beta 0.5, loop delay of 3 slots", {"eesm_beta": 0.5, "loop_slots": 3}),
         ("beta 0.5, downlink, orthogonality 0.4", {"eesm_beta": 0.5} | DOWNLINK),
     ]
-    rows = [[name, *expected(bench, 2000, **keys)] for name, keys in cases]
+    rows = [[name, *clustering(bench, 2000, **keys)] for name, keys in cases]
     return ["SIR of a block", *COLUMNS_OF_RATIOS], rows
 
 
-PACKET_BLOCKS = 7  # of a packet of 1000 bytes at 120 kbit/s
+PACKET_BLOCKS = 7  # blocks of a packet of 1000 bytes at 120 kbit/s
 WINDOW = 8  # packets
 
 
-def of_chain(found: dict[str, Any], shape: tuple[int, ...], random: Any) -> Any:
+def lost_blocks_of_chain(found: dict[str, Any], shape: tuple[int, ...], random: Any) -> Any:
     """Lost blocks of independent users, all with the same chain of three states."""
     p12, p22 = (found["chain3"][k]["value"] or 0.0 for k in ("p_12", "p_22"))
     p = found["error_rate"]["value"]
@@ -331,8 +344,8 @@ def of_chain(found: dict[str, Any], shape: tuple[int, ...], random: Any) -> Any:
     return lost
 
 
-def of_packets(lost: Any) -> list[str]:
-    """What packets back to back see of lost blocks (blocks x users)."""
+def packet_figures(lost: Any) -> list[str]:
+    """Losses of packets that are sent back to back, from the lost blocks (blocks x users)."""
     n = len(lost) // PACKET_BLOCKS
     packets = lost[: n * PACKET_BLOCKS].reshape(n, PACKET_BLOCKS, -1).any(axis=1)
     windows = packets[: n // WINDOW * WINDOW].reshape(n // WINDOW, WINDOW, -1).sum(axis=1)
@@ -359,9 +372,9 @@ def chain_loses(bench: Bench) -> tuple[list[str], list[list[Any]]]:
             _, lost = bench.run(
                 4000, "lost", **(LOAD | {"users": users}), doppler_hz=doppler, eesm_beta=beta
             )
-            made = of_chain(chain_fit.fit(lost), lost.shape, random)
+            made = lost_blocks_of_chain(chain_fit.fit(lost), lost.shape, random)
             case = f"{users} users, {doppler} Hz" + (f", beta {beta}" if beta else "")
-            rows += [[case, "cells", *of_packets(lost)], [case, "chain", *of_packets(made)]]
+            rows += [[case, "cells", *packet_figures(lost)], [case, "chain", *packet_figures(made)]]
     columns = ["load", "blocks of", "packets lost", "after a lost packet"]
     columns += ["windows of 8 with 2 or more lost", "lowest and highest user"]
     return [*columns, "variance of losses at once / independent"], rows
@@ -377,8 +390,8 @@ def speed(bench: Bench) -> tuple[list[str], list[list[Any]]]:
     ):
         parts = [bench.run(1000, seed=n, **keys)[0]["part_of_a_core"] for n in (1, 2, 3, 4, 5)]
         median = statistics.median(parts)
-        held = {"values": [percent(median)], "bold": keys == LOAD and median >= 0.05}
-        rows.append([name, held, percent(max(parts)), "5 %" if keys == LOAD else None])
+        cell = {"values": [percent(median)], "bold": keys == LOAD and median >= 0.05}
+        rows.append([name, cell, percent(max(parts)), "5 %" if keys == LOAD else None])
     return ["cells", "processor time, median of 5", "highest", "budget"], rows
 
 

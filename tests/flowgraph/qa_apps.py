@@ -161,7 +161,7 @@ import sys, time
 sys.path.insert(0, sys.argv.pop(1))
 sys.argv.pop(0)
 import begins, terminal, usrp
-set_start, tick, calls = usrp.set_start, begins.Begins.tick, []
+set_start, tick, calls = usrp.set_start, begins.RadioStart.tick, []
 def slowly(*arguments):
     at = set_start(*arguments)
     calls.append(at)
@@ -170,7 +170,7 @@ def slowly(*arguments):
 def told(self):
     tick(self)
     if self.start is None: print("came", flush=True)
-usrp.set_start, begins.Begins.tick = slowly, told
+usrp.set_start, begins.RadioStart.tick = slowly, told
 terminal.main()
 """
 
@@ -247,11 +247,13 @@ class TooLate(Cell):
         radio = mock.Mock(get_time_now=lambda: uhd.time_spec(10 + sum(slept)))
         options = mock.Mock(start_in=5.0, early_s=0)
         with mock.patch.object(begins.time, "sleep", slept.append):
-            begins.Begins(radio, options, None, lambda slot: None).before(lambda: len(slept) > 100)
-            self.assertAlmostEqual(sum(slept), 5 - begins.Begins.AHEAD_S, places=2)
+            begins.RadioStart(radio, options, None, lambda slot: None).set_and_wait(
+                lambda: len(slept) > 100
+            )
+            self.assertAlmostEqual(sum(slept), 5 - begins.RadioStart.AHEAD_S, places=2)
             self.assertEqual(options.start_time[0], 15 * 1500)
-            begins.Begins(radio, options, None, lambda slot: None).before(lambda: True)
-        self.assertAlmostEqual(sum(slept), 5 - begins.Begins.AHEAD_S, places=2)
+            begins.RadioStart(radio, options, None, lambda slot: None).set_and_wait(lambda: True)
+        self.assertAlmostEqual(sum(slept), 5 - begins.RadioStart.AHEAD_S, places=2)
 
 
 def alive(pid):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Damaged packets reach applications that asked for them, through the kernel: UDP-Lite with partial
 coverage and UDP without checksum get the damaged bytes, UDP with checksum next to none, TCP with
-`link.tcp_l` all of its bytes, errors and all. Over the macds of the radio (their frames damaged by
+`link.tcp_l` (the relay TCP-L, docs/explanation/corrupt-delivery.md) all of its bytes, errors
+included. Over the macds of the radio (their frames damaged by
 a fake flowgraph) and through the emulator (damaged by symbol noise).
 
 Exit code 77 (skipped) without root or /dev/net/tun."""
@@ -40,8 +41,8 @@ PROGRAM = textwrap.dedent("""
         s, _ = listener.accept()
         s.settimeout(30)
         data = b""
-        while len(data) < TCP_BYTES:
-            data += s.recv(65536)
+        while len(data) < TCP_BYTES and (received := s.recv(65536)):   # empty: the sender has ended
+            data += received
         s.close()
         print(json.dumps({"bytes": len(data), "wrong_bits": sum((a ^ b).bit_count() for a, b in zip(data, sent))}))
         sys.exit(0)
@@ -159,7 +160,8 @@ class Corrupt:
         self.assertGreater(self.relayed["intact"], 0, self.relayed)
 
 
-def verdicts(terminal):
+def packets_by_reason(terminal):
+    """The numbers of TCP packets by the relay's decision: intact, recovered, ..."""
     return {r.reason: r.count.packets for r in terminal.relay}
 
 
@@ -178,7 +180,7 @@ class OverTheRadiosMac(Corrupt, unittest.TestCase):
             got = exchange(w.netns("base"), w.netns("terminal"), kind)
             terminal = w.status("terminal").terminal
             self.assertGreater(terminal.delivered_damaged.packets, COUNT // 20)
-            self.relayed = verdicts(terminal)
+            self.relayed = packets_by_reason(terminal)
             self.assertEqual(bool(self.relayed), kind == "tcp")
             return got
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A whole cell of root's starts, locks, is recorded and ends, and the user nobody stands beside it
-and does what that user can, all the time (rogue_user.py): no memory, file, socket, namespace or
-record of the cell is taken, read or replaced, and no start fails.
+"""Root starts a whole cell, which locks, is recorded and ends. During all this time a program of
+the Unix user `nobody` attacks it with what that user is able to do (rogue_user.py). It takes, reads
+and replaces no memory, file, socket, namespace or record of the cell, and no start fails.
 
 The record and the capture go into a folder in which every user may make files, as /tmp
 is one. OPENWIP_TEST_STARTS sets how many starts there are."""
@@ -46,7 +46,7 @@ class RogueBesideACell(unittest.TestCase):
         finally:
             demo.close()
 
-    def test_nobody_gets_hold_of_nothing_of_a_cell_and_its_record(self):
+    def test_the_user_nobody_can_take_nothing_of_a_cell_and_its_record(self):
         inside = self.files_of_the_run_folder()
         self.assertGreater(len(inside), 10, inside)
         attacker = subprocess.Popen(
@@ -70,7 +70,7 @@ class RogueBesideACell(unittest.TestCase):
         self.assertEqual(attacker.stdout.readline(), "begins\n")
         for start in range(STARTS):
             with self.subTest(start=start):
-                # Recorded are the first start and every tenth: that takes four times as long.
+                # The first start and every tenth are recorded, which takes four times as long.
                 written = {} if start % 10 else {"record": RECORD, "capture": CAPTURE}
                 report = demo.run_workload(
                     {"air.speed": 0.5, "air.pacing_limit_ms": 1000},
@@ -88,6 +88,7 @@ class RogueBesideACell(unittest.TestCase):
         printed = attacker.communicate("", timeout=20)[0].splitlines()
         self.assertRegex(printed[-1], r"^tried [1-9]\d* times$")
         self.assertEqual(printed[:-1], [])
+        # rogue_user.py plants links to this name, through which root might create a file.
         self.assertFalse(os.path.lexists("/etc/openwip-of-nobody"))
 
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rules between settings stand once, in the table: what a command refuses by one, the process
-refuses as well, in the same words, and both take what the rule calls valid."""
+refuses as well, in the same words, and both take what the rule calls valid.
+
+A rule (openwip_cli/settings/rules.py): if the setting `of` has one of the values `is_`, or none of
+`is_not`, then the setting `needs` has to have one of the values `to_be`, or none of `not_to_be`."""
 
 import os
 import pathlib
@@ -24,10 +27,10 @@ BESIDE = {"macd": ["link.retransmission_delay_ms=32"], "emulator": []}
 
 def another(key, program, values):
     """A valid text for the setting that is not among `values`."""
-    of = table.views(program)
-    kind = table.kind_of(key, of)
+    view = table.views(program)
+    kind = table.kind_of(key, view)
     candidates = [
-        *table.column(key, "choices", of),
+        *table.column(key, "choices", view),
         "on",
         "off",
         "built_in",
@@ -38,7 +41,7 @@ def another(key, program, values):
     ]
     for text in candidates:
         try:
-            kind.read(text or [])
+            kind.read(text or [])  # an empty text is what a list reads as []
         except (ValueError, TypeError):
             continue
         if text not in values:
@@ -48,9 +51,9 @@ def another(key, program, values):
 
 def broken(rule, program):
     """Texts of both settings that break the rule."""
-    of = rule.is_[0] if rule.is_ else another(rule.of, program, rule.is_not)
-    needs = rule.not_to_be[0] if rule.not_to_be else another(rule.needs, program, rule.to_be)
-    return of, needs
+    of_text = rule.is_[0] if rule.is_ else another(rule.of, program, rule.is_not)
+    needs_text = rule.not_to_be[0] if rule.not_to_be else another(rule.needs, program, rule.to_be)
+    return of_text, needs_text
 
 
 class SettingRules(unittest.TestCase):
@@ -79,9 +82,10 @@ class SettingRules(unittest.TestCase):
                     code, reported = self.check(program, {rule.of: of, rule.needs: needs})
                     self.assertEqual(code, 2, reported)
                     beside = f"with {rule.needs} = {needs}" if needs else f"without {rule.needs}"
+                    # Once as it is written out here, and once as the rule makes the same sentence.
                     self.assertIn(f"{rule.of} is {of}: {beside}, {rule.why};", reported)
-                    what = rule.refusal(of, needs, lambda key: key, " = ")
-                    self.assertIn(f"--set: {rule.of} is {of}: {what}\n", reported)
+                    refusal = rule.refusal(of, needs, lambda key: key, " = ")
+                    self.assertIn(f"--set: {rule.of} is {of}: {refusal}\n", reported)
 
     def test_the_command_refuses_by_the_same_rules(self):
         for program, command in COMMANDS.items():

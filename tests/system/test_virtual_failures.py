@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip emulate --time virtual where something is wrong: options, kernels, disks, rights, and runs
-that are stopped. None of them makes a valid run of it."""
+that are stopped. In none of these cases is the run reported as valid."""
 
 import contextlib
 import hashlib
@@ -114,11 +114,13 @@ class Failures(unittest.TestCase):
         code = (
             "from openwip_cli.machine.places import default\n"
             "from openwip_cli.measure.flows import flow\n"
-            "from openwip_cli.runs import virtual\nfrom openwip_cli.settings import emulator\ns ="
-            " emulator.scenario_of({'channel.model': 'static', 'traffic.duration_s':"
-            " 100})\nprint(*virtual.run(s, default(), virtual.Plan([flow('voip', 0, 1, start_s=1,"
+            "from openwip_cli.runs import virtual\n"
+            "from openwip_cli.settings import emulator\n"
+            "s = emulator.scenario_of({'channel.model': 'static', 'traffic.duration_s': 100})\n"
+            "print(*virtual.run(s, default(), virtual.Plan([flow('voip', 0, 1, start_s=1,"
             " seconds=100, interval_s=0.02, bytes=60)]))['verdict']['reasons'])"
         )
+        # The kernel, its first program and 16 pages more: the result does not fit.
         room = 4096 * 16 + sum(
             (BUILD / part).stat().st_size for part in (virtual.KERNEL, virtual.GUEST)
         )
@@ -219,16 +221,17 @@ class Failures(unittest.TestCase):
                 ) as process:
                     while stops and process.poll() is None:
                         time.sleep(0.1)
-                        all_of_it = [process.pid, *descendants(process.pid)]
-                        stopped += len(all_of_it) > 3
+                        processes = [process.pid, *descendants(process.pid)]
+                        # More than the launcher and its helpers: the kernel and its programs run.
+                        stopped += len(processes) > 3
                         for sign in (signal.SIGSTOP, signal.SIGCONT):
-                            for pid in all_of_it:
+                            for pid in processes:
                                 with contextlib.suppress(ProcessLookupError):
                                     os.kill(pid, sign)
                     self.assertEqual(process.wait(120), 0, process.stderr.read())
                 digests.append(hashlib.sha256(packets.read_bytes()).hexdigest())
         self.assertEqual(digests[0], digests[1])
-        self.assertGreater(stopped, 1)  # the processes of the kernel and its programs
+        self.assertGreater(stopped, 1)  # times, while the kernel ran
 
     def test_streams_that_are_closed_and_a_disk_that_holds_no_more(self):
         environment = os.environ | {"OPENWIP_NO_BUILD": "1"}
@@ -368,7 +371,7 @@ class Failures(unittest.TestCase):
         self.assertIn("dance", json.dumps(report["verdict"]["reasons"]))
 
     def test_a_setting_that_is_read_back_otherwise_at_another_side_is_no_valid_run(self):
-        # reads otherwise every time
+        # A file with other content at each reading, so that no two sides read the same.
         report = run(
             virtual.Plan(
                 [flows.flow("bulk", 0, 1, start_s=1, seconds=1, congestion_control="cubic")],

@@ -4,17 +4,18 @@
 //   searching     nothing known; acquisition examines every 5120 samples
 //   confirming    a candidate: timing, CFO, cell and slot in frame, to be verified
 //   synchronised  the pilots of several slots agreed (sequential_test.h)
-//   holding       the pilots are missing, and timing and CFO stay as they were last: they are
-//                 synchronised again as soon as pilots agree there. Acquisition looks beside it, so
-//                 that a signal that comes back elsewhere is not found later than by a search. One
-//                 that it finds at the held timing is taken as another signal when it has found it
-//                 twice with the same cell, slot in frame and CFO, and these are not the held ones:
-//                 a base station that was started anew by the same clock
+//   holding       the pilots are missing, and timing and CFO stay as they were last. The state is
+//                 synchronised again as soon as pilots agree at that timing. Acquisition searches
+//                 at the same time, so that a signal that comes back with another timing is not
+//                 found later than by a search. A signal that it finds at the held timing is taken
+//                 as another one when it has been found twice with the same cell, slot in frame and
+//                 CFO, and these are not the held ones: a base station that was started anew by the
+//                 same clock
 //
 // Back to searching: the candidate was refuted, the pilots were missing while timing was held, more
 // samples are missing than it would be held for, or the sample count jumped back. Fewer missing
-// slots are counted through: the user gets them as missing, timing is kept. (The receiver adds a
-// state above: locked, when grants have told the frame number.)
+// slots keep their numbers: the user gets each of them as missing, and timing is kept. (The
+// receiver adds a state above: locked, when grants have told the frame number.)
 #pragma once
 
 #include <array>
@@ -51,8 +52,9 @@ struct aligned_slot {
     // Samples are missing, or the radio's gain changed within the slot: nothing below is valid but
     // the slot in frame.
     bool missing = false;
-    // The radio's gain has changed since the last slot that was not missing. Its level is known as
-    // well as the radio knows it, the phase is any.
+    // The radio's gain has changed since the last slot that was not missing. The change of the
+    // level is known as exactly as the radio's gain is; the change of the phase is not known at
+    // all.
     bool gain_stepped = false;
     int slot_in_frame = 0;  // 0..29
     // The samples at the scale of gain 0, without the radio's DC offset and image; the last
@@ -88,15 +90,16 @@ public:
     // Samples in order; a jump in `first`, the sample time of in[0], is a gap.
     void process(sample first, std::span<const cf32> in, slot_user& user);
 
-    // Sets the time of sample n to n + `later`, -0.5 to 0.5 samples, from the next call of
-    // process() on. A receiver that a radio starts anew after an overflow begins at any tick of the
-    // radio's clock. What is tracked stays where it is in time.
+    // Sets the times at which samples are taken: sample n at time n + `later`, -0.5 to 0.5 samples,
+    // from the next call of process() on. A receiver that a radio starts anew after an overflow
+    // begins at any tick of the radio's clock. What is tracked stays where it is in time.
     void set_grid(double later) noexcept { grid_ = later; }
 
     // Sets the radio's gain from that sample on, dB. Samples are brought to the scale of gain 0, so
-    // that a step is none for what learns from slot to slot. Not `exact`: the step may come at
-    // another time (gain_watch.h), and the slot it falls into is missing. At most 4 may be
-    // announced ahead; when the sample count jumps back, they hold at once.
+    // that the parts of the receiver that learn from slot to slot see no step. If it is not
+    // `exact`, the step may come at another time (gain_watch.h), and the slot it falls into is
+    // missing. At most 4 steps may be announced ahead; when the sample count jumps back, they hold
+    // at once.
     void set_gain(sample from, db gain, bool exact = true) noexcept;
     db gain() const noexcept;  // of the newest sample
 
@@ -139,7 +142,7 @@ private:
     std::int64_t buffer_start_ = 0, filled_ = 0;
     const int early_;  // samples before its end at which a slot is handed over
     bool started_ = false;
-    double grid_ = 0;          // of set_grid()
+    double grid_ = 0;          // samples, as set_grid() has set it
     double tracked_grid_ = 0;  // the one that the tracked timing contains
     std::int64_t next_ = 0;    // start of the next slot (of the next 5120 samples while searching)
     int held_ = 0;             // slots

@@ -66,9 +66,9 @@ private:
     void move_window(int later) noexcept;
 
     std::int64_t start_ = 0;
-    double fraction_ = 0;
-    double exact_fraction_ = 0;
-    double drift_ = 0;  // samples a slot
+    double fraction_ = 0;        // with which the present slot is taken
+    double exact_fraction_ = 0;  // the same, with what update() has corrected for the next slot
+    double drift_ = 0;           // samples a slot
     double shift_ = 0;
     int window_ = 0;  // samples by which the middle of the window is later than the mean delay
     int delay_updates_ = 0;

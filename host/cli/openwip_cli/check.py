@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip check COMMAND ...: what is wrong with the options of these commands, or with the files
-that they name, is reported before anything is installed or built. Each command knows that
-itself."""
+that they name, is reported before anything is installed or built. The module of each command has
+the function that checks its options."""
 
 from .__main__ import load
 from .errors import VALID

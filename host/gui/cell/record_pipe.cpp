@@ -15,8 +15,8 @@
 namespace wip::gui {
 namespace {
 
-constexpr qint64 most_waiting = 64 << 20;  // bytes that wait in either direction
-constexpr int start_ms = 60'000, end_ms = 60'000;
+constexpr qint64 most_waiting = 64 << 20;          // bytes that wait in either direction
+constexpr int start_ms = 60'000, end_ms = 60'000;  // longest waits for its start and its end
 
 void start(QProcess& process, const QStringList& arguments) {
     // Ctrl-C is for the window, which then ends the recorder in order. The children
@@ -34,7 +34,7 @@ void start(QProcess& process, const QStringList& arguments) {
                   QStringList{"-I", "-B", launcher, "record"} + arguments);
 }
 
-// Why it ended, in one line.
+// The reason why the process ended, in one line.
 QString last_words(QProcess& process) {
     const auto lines = QString::fromUtf8(process.readAllStandardError()).trimmed().split('\n');
     const QString& last = lines.back();
@@ -53,6 +53,8 @@ QString last_words(QProcess& process) {
 
 record_writer::record_writer(const QString& path, const std::string& cell)
     : pipe_(&recorder_), path_(path) {
+    // --heard: record what this process has received and writes into the pipe, not what is on the
+    // sockets of a cell.
     QStringList arguments{"--heard"};
     if (!cell.empty()) arguments << "--name" << QString::fromStdString(cell);
     start(recorder_, arguments << "--" << path);
@@ -70,6 +72,8 @@ record_writer::~record_writer() { finish(); }
 
 void record_writer::write(const raw_message& m) {
     if (failed()) return;
+    // A message that is not a topic and a body has no topic in the pipe, by which a replay knows
+    // it.
     pipe_ << static_cast<qint64>(m.received_ns) << QByteArray::fromStdString(m.source)
           << QByteArray::fromStdString(m.two_frames ? m.topic : "")
           << QByteArray::fromStdString(m.body);
@@ -117,25 +121,26 @@ record_reader::~record_reader() {
 }
 
 void record_reader::take_in() {
-    if (whole_) return;
+    if (ended_) return;
     player_.waitForReadyRead(0);
-    const bool ended = player_.state() == QProcess::NotRunning;
+    const bool player_ended = player_.state() == QProcess::NotRunning;
     kept_.seek(kept_.size());
     for (;;) {
-        qint64 read = 0;
+        qint64 time_ns = 0;
         QByteArray source, topic, body;
         pipe_.startTransaction();
-        pipe_ >> read >> source >> topic >> body;
+        pipe_ >> time_ns >> source >> topic >> body;
         if (!pipe_.commitTransaction()) break;
         if (!begun_) {
             begun_ = true;
-            length_ns_ = std::max<std::int64_t>(0, read);
+            // The first entry has the length of the record in the place of a time.
+            length_ns_ = std::max<std::int64_t>(0, time_ns);
             continue;
         }
         // Time runs forward, or a damaged record would make the slider jump.
-        const std::int64_t time =
-            entries_.empty() ? read : std::max<std::int64_t>(read, entries_.back().time_ns);
-        entries_.push_back({time, kept_.pos()});
+        const std::int64_t monotonic_ns =
+            entries_.empty() ? time_ns : std::max<std::int64_t>(time_ns, entries_.back().time_ns);
+        entries_.push_back({monotonic_ns, kept_.pos()});
         file_ << source << topic << body;
         length_ns_ = std::max(length_ns_, entries_.back().time_ns - entries_[0].time_ns);
     }
@@ -144,14 +149,14 @@ void record_reader::take_in() {
         return give_up("the disk of temporary files is full");
     }
     if (player_.bytesAvailable() > most_waiting) return give_up("a message has no end");
-    if (!ended) return;
+    if (!player_ended) return;
     if (player_.exitStatus() != QProcess::NormalExit || player_.exitCode() != 0)
         return give_up(last_words(player_));
-    whole_ = true;
+    ended_ = true;
 }
 
 void record_reader::give_up(const QString& why) {
-    whole_ = true;
+    ended_ = true;
     trouble_ = why;
     player_.kill();
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Run records (docs/how-to/run-record.md), written and read by `openwip record` at the other end of
 // a pipe: their format stands there and nowhere else, and libhdf5, which trusts its files, reads
-// them in a process that has no rights. Either way messages pass as they were heard
-// (messages/pipe.py): time of reception in ns, source, topic, body, as a QDataStream has them. What
-// is read begins with its length in time, then comes faster than it was recorded; a file without a
-// name keeps it, so that a replay can go back.
+// them in a process that has no rights. In both directions the pipe carries messages as they
+// were received (messages/pipe.py): time of reception in ns, source, topic, body, as a QDataStream
+// has them. A record that is read begins with its length in ns, and its messages come faster than
+// they were recorded; a file without a name keeps them, so that a replay can go back.
 #pragma once
 
 #include <QDataStream>
@@ -19,8 +19,8 @@ namespace wip::gui {
 
 class record_writer {
 public:
-    // Throws bad_input with one line when there can be no such file. `cell`: its run is
-    // described in the record while it is one of this machine.
+    // Throws bad_input with one line when there can be no such file. `cell`: the name of a cell,
+    // whose run is described in the record if it runs on this machine.
     record_writer(const QString& path, const std::string& cell);
     ~record_writer();
     void write(const raw_message& message);
@@ -41,14 +41,14 @@ private:
 
 class record_reader {
 public:
-    // Throws bad_input with one line when it is no whole run record.
+    // Throws bad_input with one line when the file is not a complete run record.
     explicit record_reader(const QString& path);
     ~record_reader();
 
-    // Takes in what has been read meanwhile; once per frame.
+    // Takes in the messages that have been read since the last call; called once per frame.
     void take_in();
-    // Whether all has been read; if not, trouble() may say why there is no more.
-    bool whole() const { return whole_; }
+    // Whether nothing more will be read: all has been, or trouble() says why not.
+    bool whole() const { return ended_; }
     const QString& trouble() const { return trouble_; }
     std::size_t size() const { return entries_.size(); }
     std::int64_t time_ns(std::size_t i) const { return entries_[i].time_ns; }
@@ -73,7 +73,7 @@ private:
     std::vector<entry> entries_;
     QString trouble_;
     std::int64_t length_ns_ = 0;
-    bool begun_ = false, whole_ = false;
+    bool begun_ = false, ended_ = false;  // ended_: nothing more is read, after all or an error
 };
 
 }  // namespace wip::gui

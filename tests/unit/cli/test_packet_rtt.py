@@ -9,7 +9,7 @@ import unittest
 from openwip_cli.measure import packet_rtt
 
 SERVER, TERMINAL = (b"\x0a\x2a\0\1", 5001), (b"\x0a\x2a\0\2", 40000)
-FIRST = 2**32 - 1000  # numbers wrap in the second segment
+FIRST = 2**32 - 1000  # sequence numbers pass 2**32 in the second segment
 SEGMENT, SYN, ACK = 800, 2, 16  # bytes; flags of a TCP header
 
 
@@ -55,31 +55,37 @@ class Capture:
             + tcp
         )
 
-    def goes(self, sent_ms, there_ms, *what, **how):
+    def sightings(self, sent_ms, arrived_ms, *what, **how):
+        """(ms, packet) where a packet is sent and, unless arrived_ms is None, where it arrives."""
         packet = self.packet(*what, **how)
-        return [(sent_ms, packet)] + ([(there_ms, packet)] if there_ms is not None else [])
+        return [(sent_ms, packet)] + ([(arrived_ms, packet)] if arrived_ms is not None else [])
 
-    def trips(self, *ways):
-        return self.read(packet_rtt.of_capture, *ways)
+    # `packets_seen`: the lists of sightings() of all packets.
+    def trips(self, *packets_seen):
+        return self.read(packet_rtt.of_capture, *packets_seen)
 
-    def delays(self, *ways):
-        return [round(ns * 1e-6, 6) for ns in self.read(packet_rtt.delays_of_capture, *ways)]
+    def delays(self, *packets_seen):
+        return [
+            round(ns * 1e-6, 6) for ns in self.read(packet_rtt.delays_of_capture, *packets_seen)
+        ]
 
-    def read(self, reader, *ways):
-        for ms, packet in sorted((x for way in ways for x in way), key=lambda x: x[0]):
+    def read(self, reader, *packets_seen):
+        for ms, packet in sorted(
+            (x for sightings in packets_seen for x in sightings), key=lambda x: x[0]
+        ):
             self.add(ms, packet)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "packets.pcap")
             path.write_bytes(self.data)
             return reader(path)
 
-    def data_segment(self, sent_ms, there_ms, n):
-        return self.goes(
-            sent_ms, there_ms, SERVER, TERMINAL, FIRST + n * SEGMENT, 1, octets=SEGMENT
+    def data_segment(self, sent_ms, arrived_ms, n):
+        return self.sightings(
+            sent_ms, arrived_ms, SERVER, TERMINAL, FIRST + n * SEGMENT, 1, octets=SEGMENT
         )
 
-    def acknowledgement(self, sent_ms, there_ms, segments):
-        return self.goes(sent_ms, there_ms, TERMINAL, SERVER, 1, FIRST + segments * SEGMENT)
+    def acknowledgement(self, sent_ms, arrived_ms, segments):
+        return self.sightings(sent_ms, arrived_ms, TERMINAL, SERVER, 1, FIRST + segments * SEGMENT)
 
 
 class Trips(unittest.TestCase):
@@ -88,11 +94,11 @@ class Trips(unittest.TestCase):
         (found,) = trips.values()
         self.assertEqual([round(t, 6) for t in found], list(expected))
 
-    def test_until_the_acknowledgement_of_all_of_it_is_there(self):
+    def test_a_round_trip_lasts_until_the_acknowledgement_of_the_whole_segment_arrives(self):
         c = Capture()
         self.expect(
             c.trips(
-                c.goes(0, 10, SERVER, TERMINAL, FIRST - 1, 0, flags=SYN),
+                c.sightings(0, 10, SERVER, TERMINAL, FIRST - 1, 0, flags=SYN),
                 c.data_segment(20, 95, 0),
                 c.data_segment(21, 96, 1),
                 c.acknowledgement(95, 170, 1),
@@ -105,7 +111,9 @@ class Trips(unittest.TestCase):
             163,
         )
 
-    def test_one_acknowledgement_of_several_is_that_of_each_and_a_lost_one_of_none(self):
+    def test_an_acknowledgement_of_several_segments_ends_the_trip_of_each_and_a_lost_one_ends_none(
+        self,
+    ):
         c = Capture()
         self.expect(
             c.trips(
@@ -119,7 +127,7 @@ class Trips(unittest.TestCase):
             150,
         )
 
-    def test_a_segment_that_is_sent_again_has_none(self):
+    def test_a_segment_that_is_sent_again_has_no_round_trip(self):
         c = Capture()
         self.expect(
             c.trips(
@@ -131,7 +139,7 @@ class Trips(unittest.TestCase):
             436,
         )
 
-    def test_what_is_never_acknowledged_has_none(self):
+    def test_a_segment_that_is_never_acknowledged_has_no_round_trip(self):
         c = Capture()
         self.assertEqual(c.trips(c.data_segment(0, 70, 0)), {})
 
@@ -139,8 +147,8 @@ class Trips(unittest.TestCase):
         c = Capture()
         self.assertEqual(
             c.delays(
-                c.goes(0, 10, SERVER, TERMINAL, FIRST - 1, 0, flags=SYN),
-                c.goes(15, 16, TERMINAL, SERVER, 1, FIRST, octets=10),
+                c.sightings(0, 10, SERVER, TERMINAL, FIRST - 1, 0, flags=SYN),
+                c.sightings(15, 16, TERMINAL, SERVER, 1, FIRST, octets=10),
                 c.data_segment(20, 95, 0),
                 c.data_segment(21, None, 1),
                 c.acknowledgement(95, 170, 1),

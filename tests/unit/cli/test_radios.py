@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Radios of a demo: device arguments, gains and levels of each product; what is refused; the page
-says what the table says."""
+"""Radios of a demo: device arguments, gains and levels of each product; options that are refused;
+the page of devices has the values of the table."""
 
 import math
 import pathlib
@@ -31,7 +31,7 @@ class Radios(unittest.TestCase):
             parse(*arguments)
         self.assertNotIn("\n", str(caught.exception))
 
-    def test_without_a_product_the_cell_is_what_it_was(self):
+    def test_without_a_product_both_radios_are_ideal_and_the_path_has_no_gain(self):
         scenario = parse()
         self.assertEqual(
             set(map(str, radios.radios(scenario).values())), {str(radios.Radio("", 0.0, 0.0))}
@@ -84,7 +84,7 @@ class Radios(unittest.TestCase):
                 self.assertTrue(-200 <= path <= 100 and -200 <= noise <= 20)
 
     def test_the_level_that_a_transmitter_has_is_the_same_wherever_it_is_written(self):
-        """blocks/types/db.h has it; others cannot read that."""
+        """blocks/types/db.h has the level; the other files cannot include it and repeat it."""
         level = float(
             re.search(r"nominal_transmit_level\{(.*)\};", (TOP / "blocks/types/db.h").read_text())[
                 1
@@ -108,7 +108,7 @@ class Radios(unittest.TestCase):
         )
         self.assertEqual(devices_page.SENT_DBFS, level)
 
-    def test_each_station_may_have_its_own(self):
+    def test_each_station_may_have_a_product_of_its_own(self):
         both = radios.radios(
             parse(
                 "--product",
@@ -136,9 +136,9 @@ class Radios(unittest.TestCase):
             ("x310", ",master_clock_rate=184320000,ppm=0"),
             ("x410", ",ppm=0"),
         ):
-            of = nodes("--product", product)
+            found = nodes("--product", product)
             self.assertEqual(
-                [(n, r["radio"], r["channel"]) for n, r in of.items()],
+                [(n, r["radio"], r["channel"]) for n, r in found.items()],
                 [
                     (
                         n,

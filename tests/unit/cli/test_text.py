@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Configurations as text: the same tree with libyaml and without it, and what cannot be written is
-said."""
+"""Configurations as text: they have the same tree with libyaml and without it, and values that
+cannot be written are reported."""
 
 import unittest
 import unittest.mock
@@ -38,7 +38,9 @@ class AsText(unittest.TestCase):
         with self.without_libyaml():
             self.assertEqual(yaml.safe_load(to_yaml(TREE)), TREE)
 
-    def test_what_is_read_is_what_is_written_and_no_yaml_is_said_with_its_line(self):
+    def test_what_is_read_is_what_is_written_and_a_text_that_is_not_yaml_is_refused_with_its_line(
+        self,
+    ):
         self.assertEqual(of_yaml(to_yaml(TREE)), TREE)
         for text, why, line in (
             ("a: 1\nb: [", "is not YAML", 3),
@@ -65,7 +67,7 @@ class AsText(unittest.TestCase):
             of_yaml("a: &a {b: 1}\nc: [*a, *a, {b: 2}]\nd: {<<: *a, b: 3}"),
             {"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}, {"b": 2}], "d": {"b": 3}},
         )
-        # each node once
+        # The 2**30 values are counted with one visit to each node, or this would not end.
         with self.assertRaisesRegex(NotYaml, "has more than 1000000 values, by its aliases"):
             of_yaml(
                 "".join(
@@ -92,7 +94,7 @@ class AsText(unittest.TestCase):
             self.assertEqual(caught.exception.line, line)
         self.assertEqual(of_yaml("a: &a b\n*a : 1"), {"a": "b", "b": 1})
 
-    def test_however_deep_a_text_goes_it_is_refused_and_ends_nothing(self):
+    def test_a_text_that_is_nested_too_deeply_is_refused_and_does_not_crash_the_process(self):
         self.assertEqual(
             of_yaml(DEEPEST * "[" + DEEPEST * "]"), of_json(DEEPEST * "[" + DEEPEST * "]")
         )

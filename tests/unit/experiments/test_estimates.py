@@ -56,6 +56,16 @@ class Intervals(unittest.TestCase):
             covered += estimates.ratio(a, fading).covers(1.2)
         self.assertAlmostEqual(covered / 1000, 0.95, delta=0.03)
 
+    def test_the_interval_of_a_ratio_of_skew_values_has_the_halves_of_a_mean(self):
+        values = dict.fromkeys(range(28), 1.0) | {28: 9.0, 29: 12.0}
+        mean = estimates.estimate(values.values())
+        self.assertLess(*mean.halves)
+        for divisor in (1.0, 4.0):
+            e = estimates.ratio(values, dict.fromkeys(values, divisor))
+            self.assertEqual(e.n, 30)
+            for found, expected in ((e.low, mean.low), (e.mean, mean.mean), (e.high, mean.high)):
+                self.assertAlmostEqual(found, expected / divisor)
+
     def test_disjoint(self):
         e = estimates.Estimate
         self.assertTrue(estimates.disjoint(e(1, 0.1, 5), e(2, 0.8, 5)))

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -150,6 +151,25 @@ esac
                 )
                 self.assertEqual([step["exit_code"] for step in steps], [0, 0, code])
             self.assertEqual(steps[-1]["verdict"], "")
+
+    def test_the_command_that_is_kept_is_the_one_that_was_given(self):
+        step = {"exit_code": 0, "seconds": 1.0}
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            contextlib.redirect_stdout(io.StringIO()),
+            unittest.mock.patch.object(packages.os, "geteuid", return_value=0),
+            unittest.mock.patch.object(packages.shutil, "which", return_value="/debootstrap"),
+            unittest.mock.patch.object(packages.fresh_machine, "base"),
+            unittest.mock.patch.object(packages, "install_and_run", return_value=[step]),
+            unittest.mock.patch.object(packages.kept_result, "write") as write,
+        ):
+            pathlib.Path(folder, "openwip_1_all.deb").touch()
+            asked = ["--within=90", folder, "trixie", "top", "--words", "two words"]
+            options = [f"--folder={folder}/roots", f"--json={folder}/kept.json"]
+            with unittest.mock.patch.object(packages.sys, "argv", ["", *options, *asked]):
+                self.assertEqual(packages.main(), 0)
+        command = write.call_args.args[1]
+        self.assertEqual(shlex.split(command), [*packages.COMMAND, *asked])
 
     def test_a_folder_without_packages_is_refused_in_one_line(self):
         code, line = code_of(packages, "/nowhere", "bookworm")

@@ -23,7 +23,7 @@ namespace wip::gui {
 
 namespace {
 
-// Column of pixels that the line of the cursor has; -1: none.
+// The column of pixels in which the line of the cursor is; -1: there is none.
 int cursor_column(time_plot& plot) {
     const QImage image = plot.grab().toImage();
     const QRect area = plot.axisRect()->rect();
@@ -34,7 +34,8 @@ int cursor_column(time_plot& plot) {
     return -1;
 }
 
-// A mouse that is there already says nothing.
+// Moves the mouse to the middle of the plot. It comes from a point beside it, since a mouse that is
+// there already causes no event.
 void put_mouse(time_plot& plot) {
     const QPoint middle = plot.axisRect()->rect().center();
     QTest::mouseMove(&plot, middle - QPoint(60, 0));
@@ -50,7 +51,7 @@ void turn_wheel(QWidget* over) {
     QApplication::sendEvent(over, &event);
 }
 
-// Closes the dialogue that opens, if one does; says whether.
+// Closes a dialogue that opens; opened() tells whether there was one.
 class dialogue_watch : public QObject {
 public:
     dialogue_watch() {
@@ -71,6 +72,7 @@ private:
 
 }  // namespace
 
+// shows_run(w, 10): the window shows 10 s of a run (window_world.h), which are 15 000 slots.
 class monitor_keys_test : public window_test {
     Q_OBJECT
 private Q_SLOTS:
@@ -84,7 +86,7 @@ private Q_SLOTS:
         QTRY_VERIFY(w.window->axis().cursor().has_value());
         QTest::qWait(300);
         const double slot = *w.window->axis().cursor();
-        QVERIFY(std::abs(slot - 7500) < 30);
+        QVERIFY(std::abs(slot - 7500) < 30);  // the middle of the 15 000 slots
         const int line = cursor_column(v.plot());
         QVERIFY(line > 0);
         // Two seconds more, and the mouse has not moved.
@@ -105,7 +107,7 @@ private Q_SLOTS:
             qPrintable(w.of<channel_view>("channel").csv().left(120)));
     }
 
-    void at_rest_the_cursor_stays_with_its_slot() {
+    void while_the_axis_is_held_the_cursor_stays_with_its_slot() {
         world w;
         QVERIFY(shows_run(w, 10));
         QTest::keyClick(w.window.get(), Qt::Key_Space);
@@ -129,7 +131,8 @@ private Q_SLOTS:
             QTest::qWait(100);
             is_there();
         }
-        QVERIFY(cursor_column(v.plot()) > before + 50);  // a quarter of the window
+        // The keys have moved the axis by a quarter of the window.
+        QVERIFY(cursor_column(v.plot()) > before + 50);
         w.cell.say_slot(15'015);
         QVERIFY(w.settle());
         is_there();
@@ -214,7 +217,7 @@ private Q_SLOTS:
         QVERIFY(shows_run(w, 1));
         auto& v = w.of<controls_view>("controls");
         QTest::keyClick(w.window.get(), Qt::Key_K, Qt::ControlModifier);
-        auto* search = dynamic_cast<QLineEdit*>(v.entrance());
+        auto* search = dynamic_cast<QLineEdit*>(v.entrance());  // the widget that gets the keyboard
         QTRY_VERIFY(search->hasFocus());
         QTRY_COMPARE_WITH_TIMEOUT(v.read_back("base", "link.bins"), QString("25"), 5000);
         QTest::keyClicks(search, "link.bins");
@@ -231,7 +234,7 @@ private Q_SLOTS:
         QTest::keyClick(bins, Qt::Key_Return);
         QTRY_COMPARE_WITH_TIMEOUT(v.read_back("base", "link.bins"), QString("7"), 5000);
         QCOMPARE(w.cell.requests(), std::vector<std::string>{"link:\n  bins: 7\n"});
-        // Neither of a list of choices.
+        // The wheel does not change a list of choices, either.
         search->clear();
         QTRY_VERIFY(modulation->isVisible() && modulation->isEnabled());
         modulation->setFocus();
@@ -309,7 +312,8 @@ private Q_SLOTS:
         const auto is_known = [&] { return v.read_back("base", "link.bins") == "25"; };
         v.raise();
         QTRY_VERIFY_WITH_TIMEOUT(is_known(), 5000);
-        // Another run of the same name: asked again. An answer of the run before comes late.
+        // Another run of the same name, which has another supervisor: the window asks again. An
+        // answer of the run before comes late.
         w.cell.answers_after_us = 700'000;
         QTest::qWait(1100);
         const auto subject = w.shown->subject();
@@ -328,7 +332,7 @@ private Q_SLOTS:
         QTest::qWait(1500);
         QVERIFY(!is_known());
         QVERIFY(!bins->isEnabled());
-        // The same at the end of the cell.
+        // The values are unknown as well when the cell has ended.
         w.cell.answers_after_us = 0;
         w.shown->choose_cell("script");
         QTRY_VERIFY_WITH_TIMEOUT(is_known(), 5000);
@@ -350,7 +354,7 @@ private Q_SLOTS:
         const int now = QApplication::font().pointSize();
         QCOMPARE(plot.xAxis->tickLabelFont().pointSize(), now);
         QVERIFY(now >= points + 3);
-        QVERIFY(plot.axisRect()->left() > left);  // there is room for it
+        QVERIFY(plot.axisRect()->left() > left);  // the larger text has room
         for (int i = 0; i < 4; ++i)
             QTest::keyClick(w.window.get(), Qt::Key_Minus, Qt::ControlModifier);
         QTest::qWait(100);
@@ -365,7 +369,7 @@ private Q_SLOTS:
         dialogue_watch dialogues;
         auto* action = w.window->findChild<QAction*>("record");
         QVERIFY(action != nullptr && !action->isChecked());
-        // Begun by an option: R ends it, without a question.
+        // R ends a recording that an option has begun, without a question.
         const QString path = folder.filePath("a.h5");
         w.window->record(path);
         QVERIFY(action->isChecked());
@@ -376,7 +380,7 @@ private Q_SLOTS:
         QVERIFY_THROWS_EXCEPTION(std::runtime_error, w.window->record("/no/such/folder/b.h5"));
         QVERIFY(!action->isChecked());
         QVERIFY_THROWS_EXCEPTION(std::runtime_error, w.window->record("/dev/full"));
-        // A disk that takes no more: what could not be written is said.
+        // The disk takes no more: the window names the file that could not be written.
         w.window->record(folder.filePath("b.h5"));
         QVERIFY(action->isChecked());
         const auto recorder = [&] {
@@ -407,13 +411,14 @@ private Q_SLOTS:
         QVERIFY(w.window->statusBar()->currentMessage().contains("replay cannot be recorded"));
         QVERIFY_THROWS_EXCEPTION(std::runtime_error, w.window->record(folder.filePath("d.h5")));
         QVERIFY(!QFile::exists(folder.filePath("d.h5")));
-        // Otherwise R asks where to; no answer, no recording.
+        // Without a replay R asks for the file; without an answer nothing is recorded.
         w.window->replay({});
         QTest::keyClick(w.window.get(), Qt::Key_R);
         QTRY_VERIFY(dialogues.opened());
         QVERIFY(w.window->recording() == nullptr && !action->isChecked());
     }
 
+    // `--words` FILE: the window writes the texts that it shows into this file (window_words.h).
     void words_that_cannot_be_written_are_refused_at_once() {
         QTemporaryDir folder;
         world w;

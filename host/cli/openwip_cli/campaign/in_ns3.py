@@ -23,13 +23,14 @@ def run(
     *,
     places: Places,
 ) -> dict[str, Any]:
-    """The report of one run, as in_virtual_time.run()."""
+    """The report of one run, as in_virtual_time.run(). `given`: settings of TCP by --tcp, which
+    replace those of the workload."""
     scenario = scenario_of(settings | {"traffic.duration_s": work.get("duration_s", 1)})
     tcp = of_ns3(work, given)
     sender = tcp.pop("sender", None)
-    if work["kind"] in VIRTUAL:
+    if work["kind"] in VIRTUAL:  # uploads and downloads, which are made of a plan of flows
         plan = virtual_work.plan_of(settings, work | {"congestion_control": sender})
-        plan.sysctls = {}  # `tcp` has what they set
+        plan.sysctls = {}  # `tcp` has the same settings, as ns-3 names them
         report = virtual_work.result_of(
             ns3.run(scenario, places, plan, progress=progress, tcp=tcp), work["kind"]
         )

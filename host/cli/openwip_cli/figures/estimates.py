@@ -22,11 +22,12 @@ CONFIDENCE = 0.95
 Realisations: TypeAlias = Mapping[Any, float]  # realisation -> value
 
 
-# Bootstrap where the skewness is more standard errors away from none than this.
+# Values whose skewness is more than this many of its standard errors away from zero are resampled.
 SKEW = 2.0
-LEAST_RESAMPLED = 10  # values; with fewer a resample says nothing of the tails
+LEAST_RESAMPLED = 10  # values; with fewer, resamples say nothing about the tails
 RESAMPLES = 2000  # bootstrap resamples of an interval, at least
-# A resample may have hardly any spread, or none: its t counts as if it had this part of that of all.
+# A resample may have hardly any spread, or none. Its t is then computed with this share of the
+# spread of all values.
 LEAST_SPREAD = 0.05
 
 _confidence = contextvars.ContextVar("confidence", default=CONFIDENCE)
@@ -93,7 +94,8 @@ class Estimate:
     """A mean over realisations and its 95 % confidence interval."""
 
     mean: float
-    # how far the interval reaches, to the side where that is more; nan when one value says nothing
+    # How far the interval reaches, or if its halves differ, the longer of them; nan: there is one
+    # value alone, which says nothing about an interval.
     half: float
     n: int
     # If the halves of the interval differ: how far it reaches below and above the mean.
@@ -162,7 +164,9 @@ def difference(a: Realisations, b: Realisations) -> Estimate:
 
 
 def ratio(a: Realisations, b: Realisations) -> Estimate:
-    """The ratio mean(a) / mean(b) with paired realisations. The interval is by the delta method.
+    """The ratio mean(a) / mean(b) with paired realisations. The interval is by the delta method: that
+    of the mean of the deviations which each realisation adds to the ratio. If they are clearly skew,
+    it has two different halves, as that of any mean.
 
     a, b     the value of each realisation, by its seed for example
     """
@@ -171,7 +175,8 @@ def ratio(a: Realisations, b: Realisations) -> Estimate:
     if under == 0:
         return Estimate(math.inf if over > 0 else math.nan, math.nan, len(x))
     r = over / under
-    return Estimate(r, estimate((p - r * q) / under for p, q in zip(x, y)).half, len(x))
+    deviation = estimate((p - r * q) / under for p, q in zip(x, y))
+    return dataclasses.replace(deviation, mean=r)
 
 
 def disjoint(a: Estimate, b: Estimate) -> bool:

@@ -22,9 +22,9 @@ def nmse(true_db: Any, predicted_db: Any) -> float:
 
 def nmse_of_last_value(wavelengths: float) -> float:
     """NMSE of the best linear prediction of a Rayleigh channel's SNR from the last SNR alone, which
-    is known without error, `wavelengths` earlier. Waves come from all sides alike (Clarke's model),
-    so that the SNRs at both places have the correlation rho = J0(2 pi d)^2. The prediction is
-    mean + rho (SNR - mean), and its NMSE is (1 - rho^2) / 2."""
+    is known without error, at a place d = `wavelengths` before. Waves come from all sides alike
+    (Clarke's model), so that the SNRs at both places have the correlation rho = J0(2 pi d)^2. The
+    prediction is mean + rho (SNR - mean), and its NMSE is (1 - rho^2) / 2."""
     from scipy.special import j0  # imported here: only worksheet 3 of the lab course needs SciPy
 
     rho = float(j0(2 * math.pi * wavelengths)) ** 2
