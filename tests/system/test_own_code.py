@@ -185,11 +185,11 @@ class OwnCode(unittest.TestCase):
                     *("--scheduler", self.value("library", "fair.so")),
                     *("--scheduling", "max_rate", "--terminals", "2"),
                 ),
-                "shares out the bins; valid: as_allocation, or --scheduler built_in",
+                "assigns the bins; valid: as_allocation, or --scheduler built_in",
             ),
             (
                 ("--scheduler", self.value("library", "fair.so"), "--allocation", "static"),
-                "shares out the bins; valid: best, or --scheduler built_in",
+                "assigns the bins; valid: best, or --scheduler built_in",
             ),
             (
                 ("--adaptation", self.value("library", "careful.so"), "--modulation", "3"),

@@ -477,7 +477,7 @@ class InVirtualTime(unittest.TestCase):
                 self.subTest(wanted["kind"]),
                 self.assertRaisesRegex(
                     BadInput,
-                    f"{wanted['kind']}.*valid there: TCP connections that the server opens",
+                    f"{wanted['kind']}.*valid: --split-tcp off, or only TCP connections that the server opens",
                 ),
             ):
                 self.run_plan(virtual.Plan([wanted]))

@@ -87,13 +87,13 @@ std::vector<core_number> core_numbers() {
 }
 
 // The settings that a limit needs beside it: the longest lead needs the longest delay, several
-// terminals need names, many connections small buffers, a receiver's window one that is as large,
-// no timer of polls a period, times of the RRC its states, a target of the power control the other
-// one on the right side of it.
+// terminals need names and more than 25 of them a UMTS bearer, many connections small buffers, a
+// receiver's window one that is as large, no timer of polls a period, times of the RRC its states,
+// a target of the power control the other one on the right side of it.
 std::vector<std::string> needed_settings(const std::string& path) {
     if (path == "link.transmit_lead_slots" || path == "link.fader_slots")
         return {"link.retransmission_delay_ms=32"};
-    if (path == "terminals") return {"terminal.namespace=x"};
+    if (path == "terminals") return {"terminal.namespace=x", "link.kind=umts"};
     if (path == "wlan.errors_station") return {"terminal.namespace=x", "terminals=25"};
     if (path == "split_tcp.connections") return {"split_tcp.buffer_kb=4"};
     if (path == "umts.poll_timer_ms") return {"umts.poll_period_ms=100"};
