@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import queue_rows
 import result_rows
 import wcdma_rows
 from result_rows import number
@@ -375,6 +376,10 @@ TABLES = {
     "handovers-today": Made("handover", result_rows.handovers_today),
     "handover-grades": Made("handover", result_rows.handover_grades),
     "handover-downloads": Made("handover", result_rows.handover_downloads),
+    "queues-fast": Made("queues", queue_rows.fast),
+    "queues-gains": Made("queues", queue_rows.gains),
+    "queues-slow": Made("queues", queue_rows.slow),
+    "queues-statements": Made("queues", queue_rows.statements),
     "wcdma-chains": Made("wcdma-chains", wcdma_rows.chains),
     "wcdma-efficiency": Made("wcdma-tcp", wcdma_rows.efficiency),
     "wcdma-orders": Made("wcdma-tcp", wcdma_rows.orders),

@@ -125,6 +125,20 @@ class Output(Case):
             )
         return drawn, done
 
+    def test_the_legend_of_nine_series_leaves_most_of_the_height_to_the_axes(self):
+        e = self.experiment("channel: jakes\n  queue_packets: [1, 5, 20]\n  modulation: [1, 2, 3]")
+        r = results(
+            e,
+            lambda p, n: {"workload": {"rtt_ms": 20 + p["queue_packets"], "goodput_bps": 1e6 * n}},
+        )
+        shown = {"x_metric": "goodput_mbps", "metric": "tcp_rtt_ms"}
+        drawn, _ = self.draw(
+            r, {"kind": "against", "series": ["queue_packets", "modulation"]} | shown
+        )
+        fig = drawn[-1]
+        self.assertEqual(len(fig.axes[0].get_legend().get_texts()), 9)
+        self.assertGreater(fig.axes[0].get_position().height, 0.45)
+
     def test_a_point_without_the_metric_is_left_out_of_a_figure_which_says_so(self):
         """If a figure is not drawn, no former file of it stays, and tables and screen say which one
         is missing, and why."""

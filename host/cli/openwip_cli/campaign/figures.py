@@ -494,7 +494,7 @@ def against(results: Results, spec: dict[str, Any]) -> Figure:
         a.set(title=title, xlabel=label(spec["x_metric"]), yscale=spec.get("yscale", "linear"))
     panels[0][0].set_ylabel(label(spec["metric"]))
     several = len(combinations(results, names, spec.get("where", {}))) > 6
-    add_legend(panels, title=title_of(names), **(BELOW if several else {}))
+    add_legend(panels, title=title_of(names), **(BELOW | {"ncol": 3} if several else {}))
     return fig
 
 
