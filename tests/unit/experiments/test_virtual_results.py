@@ -179,7 +179,8 @@ class Results(unittest.TestCase):
         )
         for wrong in ("packet_delay_ms:101", "packet_delay_ms:9.5", "packet_delay_ms"):
             with self.assertRaisesRegex(
-                BadInput, f"metric is '{wrong}'; valid: packet_delay_ms with a number"
+                BadInput,
+                f"metric is '{wrong}'; valid: packet_delay_ms:NUMBER, a whole number 0..100",
             ):
                 metrics.split(wrong, "here: ")
         with self.assertRaises(LookupError):  # a run without a connection has none

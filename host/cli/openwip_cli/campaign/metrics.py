@@ -289,6 +289,8 @@ METRICS: dict[str, tuple[str, Reading]] = {
 
 # The argument after the colon, for metrics that have one.
 WHOLE = r"\d+"
+PERCENTILE = r"\d\d?|100"
+NUMBERS = {WHOLE: "a whole number", PERCENTILE: "a whole number 0..100"}
 ARGUMENTS = (
     dict.fromkeys(
         (
@@ -300,7 +302,7 @@ ARGUMENTS = (
         ),
         WHOLE,
     )
-    | {"packet_delay_ms": r"\d\d?|100"}
+    | {"packet_delay_ms": PERCENTILE}
     | dict.fromkeys(("voip_within", "voip_quantile"), r"\d+(\.\d+)?")
 )
 
@@ -314,7 +316,7 @@ def split(metric: str, whose: str = "") -> tuple[str, str | None]:
         raise not_valid(
             f"{whose}metric",
             repr(metric),
-            (f"{name}:NUMBER, a {'whole ' * (pattern == WHOLE)}number" if pattern else name),
+            f"{name}:NUMBER, {NUMBERS.get(pattern, 'a number')}" if pattern else name,
         )
     return name, argument or None
 
