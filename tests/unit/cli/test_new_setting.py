@@ -75,7 +75,7 @@ class NewSetting(unittest.TestCase):
         for command in ("demo", "emulate"):
             words = " ".join(self.openwip(command, "--help").stdout.split())
             self.assertIn(
-                "--eagerness X how eager the link is; mild|keen (default "
+                "--eagerness mild|keen how eager the link is; mild|keen (default "
                 + {"demo": "mild)", "emulate": "keen)"}[command],
                 words,
             )

@@ -537,7 +537,7 @@ class Containers(unittest.TestCase):
                 path.write_bytes((begin + body)[: len(body)])
                 for rate in (None, 7.68e6):
                     self.refused(
-                        rf"samples .*/x: is an? .*{name}.*, not samples",
+                        rf"samples .*/x is an? .*{name}.*, not samples",
                         imports.opened,
                         str(path),
                         rate,

@@ -326,7 +326,7 @@ class Recorded(unittest.TestCase):
         self.assert_refused(changed, "SHA-512")
         cut = self.copy("cut")
         os.truncate(f"{cut}.openwip-slots", 5000)
-        self.assert_refused(cut, "cut.openwip-slots", "not complete")
+        self.assert_refused(cut, "cut.openwip-slots", "is cut off; valid: whole reports")
         other = self.copy("other-slots")
         pathlib.Path(f"{other}.openwip-slots").write_bytes(b"something else")
         self.assert_refused(other, "OWSLOTS1")
