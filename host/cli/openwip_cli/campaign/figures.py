@@ -13,17 +13,12 @@ import pathlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ..figures import estimates, rlc_model
 from ..figures.meaning import MODULATIONS
 from ..machine import outputs
+from ..machine.canvas import Axes, Figure, plt
 from .grid import Point
 from .metrics import Gone, Results, label, of_part
 from .report import Drawn
