@@ -70,11 +70,9 @@ class Fidelity(unittest.TestCase):
 
 
 def draw(program, file):
-    import matplotlib
     import numpy
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from openwip_cli.machine.canvas import plt
 
     fig, axes = plt.subplots(2, 2, figsize=(12, 6.4))
     for axis, channel in zip(axes.flat, CHANNELS[:4]):

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PNG of every curve, targets drawn in."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 from curves import AIM, ESTIMATORS, MARKS, SQUARE
+
+from openwip_cli.machine.canvas import plt
 
 
 def figure(columns=1, height=4.2, width=None):

@@ -2,7 +2,11 @@
 """The figures and tables of an experiment, drawn from results made by hand."""
 
 import math
+import os
 import pathlib
+import re
+import subprocess
+import sys
 import tempfile
 import unittest
 from unittest import mock
@@ -364,6 +368,61 @@ class Output(Case):
         )
         with self.assertRaises(world.plan.BadInput):
             metrics.split("nothing:1")
+
+
+class Folders(unittest.TestCase):
+    """The folder into which Matplotlib writes as it is imported."""
+
+    def drawn(self, **environment):
+        """What a drawing program says, and the names that are left in the folder of temporary
+        files."""
+        program = (
+            "import io, os, sys; before = dict(os.environ)\n"
+            "from openwip_cli.machine.canvas import plt\n"
+            "figure, axes = plt.subplots()\n"
+            "axes.set_title('$a_b$ of a'); figure.savefig(io.BytesIO(), format='png')\n"
+            "assert dict(os.environ) == before; sys.stderr.flush(); os._exit(0)"
+        )
+        kept = {k: v for k, v in os.environ.items() if k[:4] not in ("XDG_", "MPLC")}
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [sys.executable, "-B", "-c", program],
+                env=kept
+                | {"TMPDIR": folder, "PYTHONPATH": str(world.TOP / "host" / "cli")}
+                | environment,
+                capture_output=True,
+                text=True,
+            )
+            return done.returncode, done.stderr, os.listdir(folder)
+
+    def test_a_user_without_a_home_reads_no_words_of_matplotlib_and_no_folder_is_left(self):
+        for more in (
+            {"HOME": "/dev/null"},
+            {"XDG_CONFIG_HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null"},
+        ):
+            with self.subTest(**more):
+                self.assertEqual(self.drawn(**more), (0, "", []))
+
+    def test_the_folder_of_a_user_who_has_one_is_used(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for more in ({"HOME": folder}, {"HOME": "/dev/null", "MPLCONFIGDIR": f"{folder}/own"}):
+                self.assertEqual(self.drawn(**more), (0, "", []))
+            lists = [path.parent for path in pathlib.Path(folder).rglob("fontlist*.json")]
+            self.assertEqual(
+                {str(path.relative_to(folder)) for path in lists}, {".cache/matplotlib", "own"}
+            )
+
+    def test_matplotlib_is_imported_in_one_place(self):
+        importing = re.compile(r"^ *(import|from) matplotlib", re.MULTILINE)
+        self.assertEqual(
+            [
+                path.name
+                for folder in ("host/cli", "tests/curves")
+                for path in (world.TOP / folder).rglob("*.py")
+                if importing.search(path.read_text())
+            ],
+            ["canvas.py"],
+        )
 
 
 if __name__ == "__main__":

@@ -564,13 +564,6 @@ class Command(unittest.TestCase):
         self.command("--only-evaluate")
         self.assertNotIn("minutes", json.loads(path.read_text())["about"])
 
-    def test_a_figure_without_runs_is_named_and_that_of_before_is_gone(self):
-        self.command("--quick")
-        self.world.store.archive.path.unlink()
-        code, out, _ = self.command("--quick", "--only-evaluate")
-        self.assertEqual((code, (self.out / "small.png").exists()), (1, False))
-        self.assertIn("no figure      small: no valid run", out)
-
     def test_after_a_signal_the_exit_code_is_the_signals_and_what_was_finished_stays(self):
         def attempt(spec, *_):
             if spec["emulator"]["seed"] == 2:

@@ -64,9 +64,16 @@ class Archive:
     def _connection(self, writes: bool = False) -> sqlite3.Connection | None:
         """None: there is no file."""
         if self._open is None:
-            if not writes and not self.path.exists():
+            if not writes and not self._is_there():
                 return None
-            made = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)
+            # who only reads makes no file
+            mode = "rwc" if writes else "rw"
+            made = sqlite3.connect(
+                f"{self.path.absolute().as_uri()}?mode={mode}",
+                uri=True,
+                timeout=BUSY_S,
+                isolation_level=None,
+            )
             try:
                 (version,) = made.execute("PRAGMA user_version").fetchone()
                 if version not in (0, FORMAT):
@@ -89,6 +96,16 @@ class Archive:
                 raise
             self._open = made
         return self._open
+
+    def _is_there(self) -> bool:
+        """True, too, where that cannot be known: SQLite then says why."""
+        try:
+            self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        return True
 
     def close(self) -> None:
         if self._open is not None:

@@ -71,8 +71,11 @@ def evaluate(
     together = report.shared_confidence(sum(len(e.tree["statements"]) for e in experiments))
     for e in experiments:
         results = metrics.Results(e, store.read)
-        drawn = figures.draw(results, store.out)
-        report.write_csv(results, store.out)
+        if kept := report.kept(results, store.out):
+            drawn = report.drawn_before(e, store.out)
+        else:
+            drawn = figures.draw(results, store.out)
+            report.write_csv(results, store.out)
         evaluations = statements.evaluate_all(results)
         with estimates.confidence(together):
             corrected = [j.holds for j in statements.evaluate_all(results)]
@@ -84,11 +87,15 @@ def evaluate(
                 drawn,
                 list(results.lacking.values()),
                 corrected,
+                kept,
             )
         )
-    report.write_comparison(evaluated, about, store.out)
+    is_new = report.write_comparison(evaluated, about, store.out)
     print(report.screen(evaluated))
-    print(f"figures, tables and comparison.md are in {store.out}")
+    print(
+        f"figures, tables and comparison.md are in {store.out}"
+        + "; comparison.md and comparison.json stay as they were, too" * (not is_new)
+    )
     return evaluated
 
 

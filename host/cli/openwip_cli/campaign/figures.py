@@ -13,19 +13,14 @@ import pathlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ..figures import estimates, rlc_model
 from ..figures.meaning import MODULATIONS
 from ..machine import outputs
+from ..machine.canvas import Axes, Figure, plt
 from .grid import Point
-from .metrics import Results, label, of_part
+from .metrics import Gone, Results, label, of_part
 from .report import Drawn
 from .settings import SETTINGS
 
@@ -502,7 +497,8 @@ KINDS = {f.__name__: f for f in (lines, bars, cdf, surface, scatter, over_time, 
 
 
 def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
-    """Writes every figure; returns (name, number, reason why not or None)."""
+    """Writes every figure; returns (name, number, reason why not or None). A former file of a
+    figure that its runs do not give is removed; it stays if they cannot be read."""
     done: list[Drawn] = []
     everything = results
     for spec in everything.experiment.tree["figures"]:
@@ -523,7 +519,8 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
                 raise LookupError(f"no run has {spec['metric']}")
             fig = KINDS[spec["kind"]](results, spec)
         except LookupError as e:
-            png.unlink(missing_ok=True)  # an old file would be taken for this figure
+            if not isinstance(e, Gone):
+                png.unlink(missing_ok=True)  # an old file would be taken for this figure
             done.append((spec["name"], number, str(e)))
             continue
         experiment = results.experiment

@@ -405,6 +405,11 @@ class Lacking:
     lack: Lack
     why: str
     failure: Failure | None = None
+    shared: str = ""  # the database, where it is that which cannot be read
+
+
+class Gone(LookupError):
+    """A result that was read before cannot be read any more."""
 
 
 class Reports(Mapping[int, Report]):
@@ -414,10 +419,10 @@ class Reports(Mapping[int, Report]):
         self._keys, self._read = keys, read
 
     def __getitem__(self, realisation: int) -> Report:
-        """LookupError: it cannot be read any more."""
+        """Gone: it cannot be read any more."""
         stored = self._read(self._keys[realisation])
         if stored.run is None:
-            raise LookupError(f"run {self._keys[realisation]}: {stored.why}")
+            raise Gone(f"run {self._keys[realisation]}: {stored.why or 'its result is gone'}")
         return dict(stored.run["result"])
 
     def __iter__(self) -> Iterator[int]:
@@ -486,7 +491,9 @@ class Results:
                     else ""
                 )
             )
-            self.lacking[run.key] = Lacking(run.key, run.label, lack, why, stored.failure)
+            self.lacking[run.key] = Lacking(
+                run.key, run.label, lack, why, stored.failure, str(stored.shared or "")
+            )
             return None
         assert stored.run is not None
         return dict(stored.run["result"])

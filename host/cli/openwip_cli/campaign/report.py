@@ -4,12 +4,14 @@ interval per point), and for all together comparison.md and comparison.json: `te
 measured / holds`. experiment --beside FOLDER...: what several campaigns (another TCP, another time)
 say to the statements of the literature, a column each."""
 
+import collections
 import csv
 import dataclasses
 import io
 import itertools
 import json
 import math
+import os
 import pathlib
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -21,8 +23,11 @@ from ..text import OTHER_TREE, of_json
 from .metrics import Lack, Lacking, Results, metrics_of
 from .plan import Experiment
 from .statements import Evaluation, Holds
+from .store import read_file
 
-COMPARISON = "comparison.json"
+COMPARISON, COMPARISON_TEXT = "comparison.json", "comparison.md"
+# Nothing is known of a run: its result may have been read at an earlier evaluation.
+UNREAD = (Lack.ABSENT, Lack.UNREADABLE, Lack.DAMAGED)
 # name and number of a figure, why it is not there
 Drawn: TypeAlias = tuple[str, int | str, str | None]
 MOST_LINES = 5  # lines printed for runs without a value, for each cause
@@ -38,10 +43,64 @@ class Evaluated(NamedTuple):
     lacking: list[Lacking]
     # The answer of each evaluation if all statements of the campaign share an error of 5 %.
     corrected: list[Holds] = []
+    kept: str = ""  # which files of it stay as they were, and why
 
 
 class NoComparison(BadInput):
     """There is no comparison in the folder, or the file is something else."""
+
+
+def runs_in_table(path: pathlib.Path) -> set[str] | None:
+    """The keys of the runs that a NAME.csv has values of. None: it is no such table, or cannot be
+    read."""
+    try:
+        rows = csv.DictReader(io.StringIO(read_file(path), newline=""))
+        return {row["run"] for row in rows} if "run" in (rows.fieldnames or ()) else None
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return None
+
+
+def kept(results: Results, folder: pathlib.Path) -> str:
+    """Which figures and tables of the experiment stay as they are, and why; empty: all are made
+    anew. They stay if new ones would lack a run that they were made of, because its result is gone
+    or cannot be read; NAME.csv tells which runs those are. They also stay if there is no run to
+    make new ones of, or if there is no such table and a result cannot be read."""
+    e = results.experiment
+    tables = [f"{e.name}.csv", f"{e.name}.means.csv"]
+    pictures = [f"{spec['name']}.png" for spec in e.tree["figures"]]
+    there = [name for name in tables + pictures if os.path.lexists(folder / name)]
+    unread = [run for run in results.lacking.values() if run.lack in UNREAD]
+    if not there or not unread:
+        return ""
+    made_of = runs_in_table(folder / tables[0])
+    lost = [run for run in unread if run.key in (made_of or ())]
+    of_them = "of the runs that they were made of"
+    if not lost:
+        has_content = made_of != set() or not set(there) <= set(tables)
+        is_unknown = made_of is None and any(run.lack != Lack.ABSENT for run in unread)
+        if not (is_unknown or (has_content and not results.found)):
+            return ""
+        lost, of_them = unread, "of the planned runs"
+    lacks = collections.Counter(run.lack.value for run in lost)
+    return (
+        f"{', '.join(there)} as {'it was' if len(there) == 1 else 'they were'}: {len(lost)}"
+        f" {of_them} {'has' if len(lost) == 1 else 'have'} no readable result now"
+        f" ({', '.join(f'{n} {lack}' for lack, n in lacks.items())})"
+        + "; move them away to have new ones of the runs that are left"
+        * bool(results.found)
+    )
+
+
+def drawn_before(experiment: Experiment, folder: pathlib.Path) -> list[Drawn]:
+    """The figures of an experiment whose files stay as they were."""
+    return [
+        (
+            spec["name"],
+            spec.get("number", ""),
+            None if os.path.lexists(folder / f"{spec['name']}.png") else "results cannot be read",
+        )
+        for spec in experiment.tree["figures"]
+    ]
 
 
 def write_csv(results: Results, folder: pathlib.Path) -> None:
@@ -123,11 +182,16 @@ def ended_without(lacking: Iterable[Lacking]) -> list[str]:
     are counted."""
     lines: list[str] = []
     groups: dict[str, list[Lacking]] = {}
+    stores = collections.Counter[tuple[str, str]]()
     for run in lacking:
-        if run.lack not in (Lack.ABSENT, Lack.INVALID):
+        if run.shared:
+            stores[run.shared, run.why] += 1
+        elif run.lack not in (Lack.ABSENT, Lack.INVALID):
             groups.setdefault(
                 run.failure.cause.value if run.failure else run.lack.value, []
             ).append(run)
+    for (path, why), n in stores.items():
+        lines.append(f"{path} cannot be read: {why}; nothing is known of {n} run{'s' * (n > 1)}")
     for name, runs in groups.items():
         lines += [
             f"{run.lack.value} run {run.key} ({run.label}): {run.why}" for run in runs[:MOST_LINES]
@@ -205,14 +269,19 @@ def markdown(evaluated: Sequence[Evaluated], about: dict[str, Any]) -> str:
         for name, _, why in figures
         if why
     ]
+    lines += [f"kept {each.kept}" for each in evaluated if each.kept]
     lines += [line for each in evaluated for line in ended_without(each.lacking)]
     return "\n".join(lines) + "\n"
 
 
 def write_comparison(
     evaluated: Sequence[Evaluated], about: dict[str, Any], folder: pathlib.Path
-) -> None:
-    outputs.write_whole(folder / "comparison.md", markdown(evaluated, about))
+) -> bool:
+    """False: it stays as it was, as do figures and tables of an experiment that are in it."""
+    there = any(os.path.lexists(folder / name) for name in (COMPARISON, COMPARISON_TEXT))
+    if there and any(each.kept for each in evaluated):
+        return False
+    outputs.write_whole(folder / COMPARISON_TEXT, markdown(evaluated, about))
     tree = {
         "about": about,
         "experiments": {
@@ -240,15 +309,16 @@ def write_comparison(
                     for run in lacking
                 ],
             }
-            for experiment, evaluations, c, figures, lacking, corrected in evaluated
+            for experiment, evaluations, c, figures, lacking, corrected, _ in evaluated
         },
     }
     outputs.write_whole(folder / COMPARISON, json.dumps(tree, indent=1) + "\n")
+    return True
 
 
 def screen(evaluated: Sequence[Evaluated]) -> str:
     lines = []
-    for experiment, evaluations, c, figures, lacking, _ in evaluated:
+    for experiment, evaluations, c, figures, lacking, _, kept_files in evaluated:
         lines.append(
             f"{experiment.name}  {experiment.title}: {c['valid']} of {c['runs']} runs valid"
             + (f" ({', '.join(without_value(c))})" if c["valid"] < c["runs"] else "")
@@ -261,6 +331,7 @@ def screen(evaluated: Sequence[Evaluated]) -> str:
                 + (f" ({lacking_text(j.lacking)})" if j.lacking else "")
             )
         lines += [f"  no figure      {name}: {why}" for name, _, why in figures if why]
+        lines += [f"  kept           {kept_files}"] * bool(kept_files)
         lines += [f"  {line}" for line in ended_without(lacking)]
     held = [j.holds for each in evaluated for j in each.evaluations]
     lines.append(

@@ -4,6 +4,7 @@ runs them)."""
 
 import collections
 import contextlib
+import pathlib
 import time
 from collections.abc import Callable, Container
 from typing import Any
@@ -65,7 +66,7 @@ class Progress:
         self.failed: dict[str, failure.Failure] = {}  # runs that are not tried again now
         # run -> rounds in which it was to be made and left nothing
         self.rounds = collections.Counter[str]()
-        # runs of which nothing is known, and why; they are not made again
+        # runs of which nothing is known, with a sentence that says why; they are not made again
         self.unreadable: dict[str, str] = {}
         again = collections.Counter[str]()
         for key in list(self.left):
@@ -73,7 +74,7 @@ class Progress:
             if found.counts:
                 self._note(key, found)
             elif found.state == State.UNREADABLE:
-                self._cannot_read(key, found.why)
+                self._cannot_read(key, found.why, found.shared)
             elif found.state == State.INVALID and found.arrived:
                 self._set_aside(key, found.why, "and its run is made again")
             elif found.state == State.INVALID:
@@ -118,20 +119,28 @@ class Progress:
             place.advance(self.left)
         return run
 
-    def _cannot_read(self, key: str, why: str) -> None:
-        self.unreadable[key] = why
+    def _cannot_read(self, key: str, why: str, shared: pathlib.Path | None = None) -> None:
+        """`shared`: the file that cannot be read, if it is not the run's own."""
+        self._leave(
+            key, f"{shared or self.store.path(key)} cannot be used: {why}. It stays as it is"
+        )
+
+    def _leave(self, key: str, sentence: str) -> None:
+        self.unreadable[key] = sentence
         self.left.pop(key)
         for place, _ in self.places[key]:
             place.advance(self.left)
 
     def _say_unreadable(self, before: int = 0) -> None:
-        """Names the files that became unreadable after the first `before`."""
-        for key, why in list(self.unreadable.items())[before : before + MOST_LINES]:
+        """Names the files of the runs that became unreadable after the first `before`, each file
+        once."""
+        counted = collections.Counter(list(self.unreadable.values())[before:])
+        for sentence, runs in list(counted.items())[:MOST_LINES]:
             self.say(
-                f"{self.store.path(key)} cannot be used: {why}. It stays as it is, and its run is"
-                " not made again; the same command looks at it again"
+                f"{sentence}, and {f'{runs} runs are' if runs > 1 else 'its run is'} not made"
+                " again; the same command looks at it again"
             )
-        if (more := len(self.unreadable) - before - MOST_LINES) > 0:
+        if (more := len(counted) - MOST_LINES) > 0:
             self.say(f"{more} more files of runs cannot be used")
 
     def _set_aside(self, key: str, why: str = "", so: str = "") -> bool:
@@ -214,9 +223,9 @@ class Progress:
                 continue
             self.rounds[key] += 1
             if (stored := self.store.read(key)).state == State.UNREADABLE:
-                self._cannot_read(key, stored.why)
+                self._cannot_read(key, stored.why, stored.shared)
             elif self.rounds[key] > 1:
-                self._cannot_read(key, "nothing was there after two rounds")
+                self._leave(key, f"{self.store.path(key)} did not arrive in two rounds")
         self._say_unreadable(before)
 
     def interval(self, key: str) -> str:

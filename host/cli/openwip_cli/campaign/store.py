@@ -45,6 +45,8 @@ class Stored:
     run: dict[str, Any] | None = None  # content, if the state is VALID
     why: str = ""
     arrived: bool = False  # it is a file that has not been added to the database yet
+    # the file that cannot be read, where it is not the run's own but the database
+    shared: pathlib.Path | None = None
 
     @property
     def counts(self) -> bool:
@@ -157,7 +159,7 @@ class Store:
                 )
             except sqlite3.Error as e:
                 if wait is None or self.patience < wait:
-                    return Stored(State.UNREADABLE, why=why_of(e))
+                    return Stored(State.UNREADABLE, why=why_of(e), shared=self.archive.path)
                 self._wait(wait)
         raise AssertionError
 

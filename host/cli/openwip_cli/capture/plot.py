@@ -145,10 +145,7 @@ def main(arguments: list[str]) -> int:
     outputs.check("-o", given.out, given.capture)
     (sender, receiver), sequence = connection_of(given.capture, given.connection)
 
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from ..machine.canvas import plt
 
     figure, axes = plt.subplots(figsize=(8, 5))
     begin = sequence.sent[0].at

@@ -7,17 +7,14 @@ f."""
 
 from typing import Any
 
-import matplotlib
 import numpy
 from scipy import constants
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 
 from ..air import SLOTS_PER_SECOND
 from ..errors import BadInput
 from ..figures.prediction import linear
 from ..machine import outputs
+from ..machine.canvas import plt
 
 # slots that are plotted: the first ten minutes of a longer trace
 MOST_SLOTS = 600 * SLOTS_PER_SECOND

@@ -3,14 +3,11 @@
 
 from typing import Any
 
-import matplotlib
 import numpy
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 
 from ..air import BINS, SAMPLE_RATE, SPECTRUM_POINTS, SUBCARRIERS
 from ..machine import outputs
+from ..machine.canvas import plt
 
 CELL_HZ = SUBCARRIERS * SAMPLE_RATE / SPECTRUM_POINTS
 

@@ -6,12 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
-
+from ..machine.canvas import Axes, plt
 from .analysis import Row, name_of, usable
 from .cases import GRADES, HIGHEST, VIDEO
 

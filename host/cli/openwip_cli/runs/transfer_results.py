@@ -80,10 +80,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 def draw(rows: list[dict[str, Any]]) -> Any:
     """The figure of the literature: throughput over bit error rate or burstiness, a panel for each
     MTU."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from ..machine.canvas import plt
 
     by_burst = len({r["burstiness"] for r in rows}) > 1
     x = "burstiness" if by_burst else "ber"

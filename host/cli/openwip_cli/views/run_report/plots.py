@@ -8,16 +8,11 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-import matplotlib
-
-matplotlib.use("Agg")
 import numpy
-from matplotlib import colors
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ...figures.checks import FACTOR_TOLERANCE
 from ...figures.meaning import DELAY_PARTS, MODULATIONS
+from ...machine.canvas import Axes, Figure, colors, matplotlib
 from ...records.run_record import Table
 from .data import HeatMap, Numbers, Series, stacked
 
