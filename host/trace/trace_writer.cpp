@@ -12,6 +12,7 @@
 
 #include "os/output_file.h"
 #include "trace/hdf5_handle.h"
+#include "trace/hdf5_output.h"
 #include "trace/trace_file.h"
 #include "types/failure.h"
 
@@ -26,26 +27,19 @@ hdf5_handle scalar() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
 
 struct writer::impl {
     std::string name;
-    int fd = -1;
     trace_info info;
+    hdf5_output output;  // closed after the handles of what is in it
     hdf5_handle file, snr, predicted;
     std::int64_t rows = 0;
     std::vector<trace_row> rounded;
 
     [[noreturn]] void fail(const std::string& why) const { throw error(name + ": " + why); }
-    // HDF5 does not hand on the error of the write that failed. The disk says it when it is asked
-    // again.
     [[noreturn]] void not_written() const {
-        const std::vector<char> more(1 << 20);
-        errno = 0;
-        if (::lseek(fd, 0, SEEK_END) < 0 ||
-            ::write(fd, more.data(), more.size()) < static_cast<ssize_t>(more.size())) {
-            if (errno == 0)
-                // the disk took a part, and now refuses the rest
-                (void)!::write(fd, more.data(), 1);
-            if (errno != 0) throw machine_error(name + ": cannot be written", errno);
-        }
+        if (output.error() != 0) throw machine_error(name + ": cannot be written", output.error());
         throw machine_error(name + ": cannot be written: the HDF5 library refuses it");
+    }
+    void check(bool good) const {
+        if (!good || output.error() != 0) not_written();
     }
 
     void put(hid_t where, const char* key, hid_t file_type, hid_t memory_type, const void* value) {
@@ -53,7 +47,7 @@ struct writer::impl {
         if (H5Aexists(where, key) > 0) H5Adelete(where, key);
         const hdf5_handle a(H5Acreate2(where, key, file_type, space, H5P_DEFAULT, H5P_DEFAULT),
                             H5Aclose);
-        if (!a || H5Awrite(a, memory_type, value) < 0) not_written();
+        check(a && H5Awrite(a, memory_type, value) >= 0);
     }
     void put(hid_t where, const char* key, const std::string& text) {
         const hdf5_handle type(H5Tcopy(H5T_C_S1), H5Tclose);
@@ -68,42 +62,35 @@ struct writer::impl {
         put(where, key, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &v);
     }
 
-    // HDF5 wants a name to open, and gets that of a descriptor. The file itself loses its name at
-    // once, so that a program that is killed leaves nothing behind; what is complete is copied to a
-    // file that gets the final name.
+    // The file has no name while it is written, so that a program that is killed leaves nothing
+    // behind; what is complete is copied to a file that gets the final name.
     void open() {
-        const os::output_file output(name);
-        std::string made;
-        if (output.is_written_as_it_is()) {  // there is no place for a file beside a device
-            made = P_tmpdir "/openwip-trace.XXXXXX";
+        const os::output_file target(name);
+        int fd = -1;
+        if (target.is_written_as_it_is()) {  // there is no place for a file beside a device
+            std::string made = P_tmpdir "/openwip-trace.XXXXXX";
             fd = ::mkostemp(made.data(), O_CLOEXEC);
+            if (fd >= 0) ::unlink(made.c_str());
         } else {
-            fd = ::fcntl(output.descriptor(), F_DUPFD_CLOEXEC, 0);
+            fd = ::fcntl(target.descriptor(), F_DUPFD_CLOEXEC, 0);
         }
-        if (fd < 0) output.fail(errno);
-        file = {H5Fcreate(("/proc/self/fd/" + std::to_string(fd)).c_str(), H5F_ACC_TRUNC,
-                          H5P_DEFAULT, H5P_DEFAULT),
-                H5Fclose};
-        // The name is removed only now: HDF5 looks for the name behind the descriptor as it opens
-        // the file.
-        if (fd >= 0 && !made.empty()) ::unlink(made.c_str());
-        if (!file) not_written();
+        if (fd < 0) target.fail(errno);
+        output.own(fd);
+        file = output.create();
+        check(static_cast<bool>(file));
     }
     void give_name() {
         os::output_file to(name);
         struct ::stat size {};
-        if (::fstat(fd, &size) != 0) to.fail(errno);
+        if (::fstat(output.descriptor(), &size) != 0) to.fail(errno);
         std::vector<char> piece(1 << 18);
         for (off_t done = 0; done < size.st_size;) {
-            const ssize_t n = ::pread(fd, piece.data(), piece.size(), done);
+            const ssize_t n = ::pread(output.descriptor(), piece.data(), piece.size(), done);
             if (n <= 0) to.fail(n < 0 ? errno : EIO);
             to.write({piece.data(), static_cast<std::size_t>(n)});
             done += n;
         }
         to.give_name();
-    }
-    ~impl() {
-        if (fd >= 0) ::close(fd);
     }
 
     hdf5_handle create(const char* key) {
@@ -117,7 +104,7 @@ struct writer::impl {
         H5Pset_fletcher32(list);
         hdf5_handle d(H5Dcreate2(file, key, H5T_IEEE_F32LE, space, H5P_DEFAULT, list, H5P_DEFAULT),
                       H5Dclose);
-        if (!d) not_written();
+        check(static_cast<bool>(d));
         return d;
     }
 
@@ -134,12 +121,11 @@ struct writer::impl {
         const hsize_t size[2] = {static_cast<hsize_t>(rows) + values.size(), nof_bins};
         const hsize_t start[2] = {static_cast<hsize_t>(rows), 0},
                       count[2] = {values.size(), nof_bins};
-        if (H5Dset_extent(data, size) < 0) not_written();
+        check(H5Dset_extent(data, size) >= 0);
         const hdf5_handle space(H5Dget_space(data), H5Sclose);
         const hdf5_handle memory(H5Screate_simple(2, count, nullptr), H5Sclose);
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr);
-        if (H5Dwrite(data, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, rounded.data()) < 0)
-            not_written();
+        check(H5Dwrite(data, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, rounded.data()) >= 0);
     }
 
     void put_prediction() {
@@ -202,7 +188,7 @@ void writer::finish(const std::optional<prediction_info>& prediction) {
     bool good = w.snr.reset();
     good = w.predicted.reset() && good;
     good = w.file.reset() && good;
-    if (!good) w.not_written();
+    w.check(good);
     w.give_name();
 }
 

@@ -4,7 +4,9 @@ was there stays."""
 
 import os
 import pathlib
+import resource
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -185,6 +187,31 @@ class Files(TraceCase):
         )
         self.assertEqual(done.stdout, "rc 1\nyesterday\nx.h5\n", done)
         self.assertRegex(done.stderr, "x.h5: cannot be written: No space left on device\n$")
+
+    def test_a_write_that_fails_anywhere_ends_in_one_line(self):
+        """The HDF5 library crashes when a write of its own fails."""
+        path = pathlib.Path(self.file("limited.h5"))
+
+        def limit(size):
+            def before():
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+            return before
+
+        for size in (0, 512, 2048, 4096, 8192, 20_000, 50_000):
+            with self.subTest(size):
+                done = subprocess.run(
+                    [PROGRAM, "render", "jakes", "-o", path, "--duration", "1"],
+                    capture_output=True,
+                    text=True,
+                    preexec_fn=limit(size),
+                )
+                self.assertEqual(
+                    (done.returncode, done.stderr),
+                    (1, f"wip_channel: {path}: cannot be written: File too large\n"),
+                )
+                self.assertFalse(path.exists())
 
     def test_a_refused_export_leaves_what_was_there(self):
         kept = pathlib.Path(self.file("kept.trace"))

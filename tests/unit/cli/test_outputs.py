@@ -98,8 +98,24 @@ class Outputs(unittest.TestCase):
                 ),
             ):
                 outputs.check_folder("--logs", path)
-        outputs.check_folder("--logs", self.folder / "new" / "one")
-        self.assertTrue((self.folder / "new" / "one").is_dir())
+
+    def test_a_folder_is_made_when_there_is_something_in_it(self):
+        new, old = self.folder / "new" / "one", self.folder / "old"
+        old.mkdir()
+        for folder in (new, old):
+            outputs.check_folder("--logs", folder)
+        self.assertEqual(list(self.folder.iterdir()), [old])
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, limit[1]))
+        try:
+            for folder in (new, old):
+                with self.assertRaisesRegex(OSError, "File too large"):
+                    outputs.write_into(folder, [("long", bytes(1000))])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        self.assertEqual(list(self.folder.iterdir()), [old])
+        outputs.write_into(new, [("short", b"1")])
+        self.assertEqual((new / "short").read_bytes(), b"1")
 
     @unittest.skipIf(os.geteuid() != 0, "becomes somebody else, which needs root")
     def test_a_folder_that_is_not_ours_to_look_into(self):

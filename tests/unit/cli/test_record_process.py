@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
@@ -32,6 +33,8 @@ from openwip_cli.machine.places import Places
 run_root, path, seconds, launched, left_on_disk, catch_up, checkpoint_s, largest = sys.argv[1:]
 cells.RUN_ROOT = pathlib.Path(run_root)
 record.LEFT_ON_DISK = int(left_on_disk)
+told, on_disk = pathlib.Path(run_root, "free"), record.free_on_disk
+record.free_on_disk = lambda folder: int(told.read_text()) if told.exists() else on_disk(folder)
 record.CATCH_UP_S = float(catch_up)
 record.FIRST_CHECKPOINT_S = record.CHECKPOINT_S = float(checkpoint_s)
 places = Places(pathlib.Path("/"), pathlib.Path("/"), "true")
@@ -180,9 +183,28 @@ class Recorder(unittest.TestCase):
         self.expect_slots(7)
 
     def test_a_disk_that_is_nearly_full(self):
-        self.start(left_on_disk=1 << 62)
-        self.assertIn("ended by a disk that is full", self.ended()[1])
+        self.start(left_on_disk=9_000_000)
+        (self.folder / "free").write_text("4200000")
+        self.assertRegex(
+            self.ended()[1],
+            "ended by a disk that has 4.2 MB free, where a record leaves [0-9.]+ MB free",
+        )
         self.record()
+
+    def test_a_disk_without_room_is_refused_before_anything_is_made(self):
+        needed = records.LEFT_ON_DISK + records.LEAST_ROOM
+        with (
+            mock.patch.object(records, "free_on_disk", lambda _: 4 << 20),
+            self.assertRaisesRegex(
+                BadInput,
+                f"record .*run.h5: .*out has 4.2 MB free, and a record needs {needed / 1e6:.1f} MB,"
+                " .*; valid: a file on a disk with more room",
+            ),
+        ):
+            records.check_target(self.path)
+        with mock.patch.object(records, "free_on_disk", lambda _: needed):
+            records.check_target(self.path)
+        self.assertEqual(list(self.path.parent.iterdir()), [])
 
     def test_a_disk_that_takes_no_more_is_one_line_and_leaves_nothing(self):
         def little_space():

@@ -79,9 +79,13 @@ class Keys(unittest.TestCase):
         try:
             with self.assertRaisesRegex(BadInput, "keys cannot be written: File too large"):
                 remote.make_keys(self.keys)
+            self.assertFalse(self.keys.exists())
+            self.keys.mkdir()
+            with self.assertRaisesRegex(BadInput, "keys cannot be written: File too large"):
+                remote.make_keys(self.keys)
+            self.assertEqual(list(self.keys.iterdir()), [])
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limit)
-        self.assertEqual(list(self.keys.iterdir()), [])
         remote.make_keys(self.keys)
 
     def test_bad_key_files_are_refused_with_their_name(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A record is read back equal, and one that is being written is whole or not there."""
 
+import errno
 import os
 import random
 import unittest
@@ -11,7 +12,7 @@ import numpy
 from openwip_schema import control_pb2, receiver_pb2
 from openwip_schema import telemetry_pb2 as pb
 
-from openwip_cli.errors import BadInput
+from openwip_cli.errors import BadInput, RecordFailed
 from openwip_cli.messages import telemetry
 from openwip_cli.records import (
     columns,
@@ -383,6 +384,43 @@ class Writing(RecordWorld):
             else:
                 # The file before the first checkpoint, and after it was sealed.
                 self.assertIn(messages_kept, (0, 4 * 137))
+
+    def test_a_record_that_a_full_disk_cut_says_so_and_so_does_what_is_recovered(self):
+        def write(fd, data, at):
+            if at + len(data) > size:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return written(fd, data, at)
+
+        written = os.pwrite
+        self.give("slot", slot=4, slot_sample={})
+        self.file.checkpoint({"command": "x", "report": {}}, self.reader)
+        part, size = record_file.part_of(self.path), self.file.size
+        with mock.patch.object(record_storage.os, "pwrite", write):
+            self.give("slot", slot=5, slot_sample={})
+            with self.assertRaisesRegex(RecordFailed, "No space left on device"):
+                self.finish()
+            self.assertIn("1 messages are in", self.file.abandon())
+        words = "ended without a seal at slot 4, .*: the disk was full, and what came later"
+        with run_record.RunRecord(part) as record:
+            self.assertRegex(run_record.info_text(record), words)
+            self.assertEqual(len(record.table("slot", "base")), 1)
+        with self.assertRaisesRegex(BadInput, "what a recorder left, as the disk was full;"):
+            record_file.check_target(self.path)
+        with self.assertRaisesRegex(BadInput, "is there: what a recorder left, as the disk was"):
+            run_record.RunRecord(self.path)
+        record_file.recover(part, self.path)
+        self.assertRegex(run_record.info_text(self.read()), words)
+
+    def test_the_error_of_a_record_keeps_its_journal(self):
+        journal = record_seal.Journal(8192, 3, "0" * 64)
+        self.path.write_bytes(record_seal.unsealed_block(journal))
+        with open(self.path, "r+b") as f:
+            record_seal.note_error(f.fileno(), errno.EIO)
+        block = self.path.read_bytes()
+        self.assertEqual(
+            (record_seal.journal_of(block), record_seal.error_of(block)), (journal, errno.EIO)
+        )
+        self.assertIn("Input/output error", record_seal.why_unsealed(errno.EIO))
 
     def test_an_abandoned_record_leaves_nothing(self):
         self.give("slot", slot_sample={})

@@ -29,7 +29,7 @@ import zmq
 import zmq.utils.z85
 
 from ..errors import BAD_INPUT, SIGNALS, BadInput, not_valid
-from ..machine import own_files, rights, system
+from ..machine import outputs, own_files, rights, system
 from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..text import of_file
@@ -204,23 +204,28 @@ def make_keys(folder: pathlib.Path | str) -> list[str]:
         files[f"{who}.key"] = (f"public-key: {public}\nsecret-key: {secret}\n", 0o600)
         files[f"{who}.public"] = (f"public-key: {public}\n", 0o644)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        there = [name for name in files if (folder / name).exists()]
-        if there:
-            raise BadInput(
-                f"{folder / there[0]} exists already, and keys are not overwritten; valid: another"
-                " folder, or this one after the file is removed"
-            )
-        for name, (text, mode) in files.items():
-            with open(
-                folder / name, "x", opener=lambda path, flags: os.open(path, flags, mode)
-            ) as f:
-                made.append(name)
-                f.write(text)
+        with outputs.place_of(folder, make=True, mode=0o700) as place:
+            there = [name for name in files if outputs.Place(place.folder, name).about]
+            if there:
+                raise BadInput(
+                    f"{folder / there[0]} exists already, and keys are not overwritten; valid:"
+                    " another folder, or this one after the file is removed"
+                )
+            try:
+                for name, (text, mode) in files.items():
+                    with open(
+                        name,
+                        "x",
+                        opener=lambda path, flags: os.open(path, flags, mode, dir_fd=place.folder),
+                    ) as f:
+                        made.append(name)
+                        f.write(text)
+            except BaseException:
+                for name in made:
+                    os.unlink(name, dir_fd=place.folder)
+                raise
     except OSError as e:
-        for name in made:
-            (folder / name).unlink()
-        raise BadInput(f"{folder}: keys cannot be written: {e.strerror}") from None
+        raise BadInput(f"{folder}: keys cannot be written: {e.strerror or e}") from None
     return sorted(files)
 
 

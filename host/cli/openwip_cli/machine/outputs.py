@@ -112,11 +112,16 @@ def _target(folder: int, name: str, last: bool, path: object) -> str | None:
 
 
 @contextlib.contextmanager
-def place_of(path: pathlib.Path | str, make: bool = False) -> Iterator[Place]:
-    """The place of an output. With `make` the path is a folder's, which is made where it is missing
-    and has no name left. Raises OSError."""
+def place_of(
+    path: pathlib.Path | str, make: bool = False, mode: int = 0o777, keep: bool = True
+) -> Iterator[Place]:
+    """The place of an output. With `make` the path is a folder's, which is made where it is missing,
+    with `mode`, and has no name left. Folders that were made here and are empty are removed again
+    if the block fails, or without `keep`. Raises OSError."""
     words = os.path.join(os.getcwd(), os.fspath(path)).split("/") + ["."] * make
     folder, links = os.open("/", _HELD | os.O_DIRECTORY), 0
+    made: list[tuple[int, str]] = []  # folders: the one around it, name
+    good = False
     try:
         while True:
             word = words.pop(0)
@@ -124,6 +129,7 @@ def place_of(path: pathlib.Path | str, make: bool = False) -> Iterator[Place]:
             if word in ("", "."):
                 if last:
                     yield Place(folder, "")
+                    good = keep
                     return
                 continue
             if (
@@ -142,7 +148,9 @@ def place_of(path: pathlib.Path | str, make: bool = False) -> Iterator[Place]:
             if target is None:
                 if make:
                     with contextlib.suppress(FileExistsError):
-                        os.mkdir(word, dir_fd=folder)
+                        innermost = not any(w not in ("", ".") for w in words)
+                        os.mkdir(word, mode if innermost else 0o777, dir_fd=folder)
+                        made.append((os.dup(folder), word))
                 inner = os.open(word, _HELD | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
             else:
                 links += 1
@@ -156,6 +164,11 @@ def place_of(path: pathlib.Path | str, make: bool = False) -> Iterator[Place]:
             folder = inner
     finally:
         os.close(folder)
+        for around, name in reversed(made):
+            if not good:
+                with contextlib.suppress(OSError):
+                    os.rmdir(name, dir_fd=around)
+            os.close(around)
 
 
 def _is_one_of(place: Place, others: Iterable[pathlib.Path | str]) -> bool:
@@ -229,9 +242,10 @@ def check_given(
 
 
 def check_folder(flag: str, path: pathlib.Path | str) -> None:
-    """Checks that files can be written into a folder, which is made if it does not exist."""
+    """Checks that files can be written into a folder, or that it can be made. Nothing is left of a
+    folder that is not there."""
     try:
-        with place_of(path, make=True) as place:
+        with place_of(path, make=True, keep=False) as place:
             if not os.access(".", os.W_OK | os.X_OK, dir_fd=place.folder):
                 raise PermissionError("that is not allowed")
     except (OSError, ValueError) as e:
@@ -350,8 +364,8 @@ def write_into(
     files: Iterable[tuple[str, bytes]],
     inputs: Sequence[pathlib.Path | str] = (),
 ) -> None:
-    """Files by their names into a folder, which is made if it is not there. Raises OSError; each
-    file is whole or not there, and none of `inputs` is replaced."""
+    """Files by their names into a folder, which is made if it is not there and some file can be
+    written. Raises OSError; each file is whole or not there, and none of `inputs` is replaced."""
     with place_of(folder, make=True) as place:
         for name, data in files:
             if _is_one_of(Place(place.folder, name), inputs):

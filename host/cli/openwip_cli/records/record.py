@@ -42,6 +42,7 @@ TOGETHER_S = 0.02  # seconds of messages that are taken together, which costs fe
 # a disk.
 LARGEST_SHARE, LEFT_SHARE = 1 / 2, 1 / 4
 LEFT_ON_DISK = 64 << 20  # bytes of the disk that a record leaves free, at least
+LEAST_ROOM = 16 << 20  # bytes beyond those that a record needs to begin
 # Messages from before a checkpoint are found after a kill: the first one comes soon, the others
 # every so often.
 FIRST_CHECKPOINT_S, CHECKPOINT_S = 1.0, 10.0
@@ -105,11 +106,16 @@ class About:
             self.over.wait(1.0)
 
 
+def free_on_disk(folder: pathlib.Path) -> int:
+    """Bytes."""
+    return shutil.disk_usage(folder).free
+
+
 class Limits:
     """How large a record may become."""
 
     def __init__(self, folder: pathlib.Path, largest: int | None) -> None:
-        free = shutil.disk_usage(folder).free
+        free = free_on_disk(folder)
         self.folder, self.left = folder, max(LEFT_ON_DISK, int(free * LEFT_SHARE))
         self.largest = int(free * LARGEST_SHARE) if largest is None else largest
 
@@ -117,8 +123,12 @@ class Limits:
         """A clause about the limit that is reached; None: none is."""
         if size >= self.largest:
             return f"its largest size of {self.largest / 1e6:.0f} MB (record --max-size)"
-        if shutil.disk_usage(self.folder).free < self.left:
-            return f"a disk that is full but for {self.left / 1e6:.0f} MB"
+        free = free_on_disk(self.folder)
+        if free < self.left:
+            return (
+                f"a disk that has {free / 1e6:.1f} MB free, where a record leaves"
+                f" {self.left / 1e6:.1f} MB free"
+            )
         return None
 
 
@@ -258,6 +268,7 @@ def record(
     over = []
     for signum in SIGNALS:
         signal.signal(signum, lambda signum, _: over.append(signal.Signals(signum).name))
+    check_target(path)
     recorder = Recorder(cell, path, reader)
     from_pipe = isinstance(reader, pipe.Reader)
     # A launcher's report has them; without it the end of the record would wait for them.
@@ -328,10 +339,19 @@ def record(
 
 
 def check_target(path: pathlib.Path | str | None) -> None:
-    if path is not None:
-        from . import record_file
+    """BadInput for a record that cannot be written there, or finds no room. None: there is none."""
+    if path is None:
+        return
+    from . import record_file
 
-        record_file.check_target(path)
+    folder = record_file.check_target(path).parent
+    free, needed = free_on_disk(folder), LEFT_ON_DISK + LEAST_ROOM
+    if free < needed:
+        raise BadInput(
+            f"record {path}: {folder} has {free / 1e6:.1f} MB free, and a record needs"
+            f" {needed / 1e6:.1f} MB, as it leaves {LEFT_ON_DISK / 1e6:.1f} MB free; valid: a file"
+            " on a disk with more room"
+        )
 
 
 def main(arguments: list[str], places: Places) -> int:

@@ -16,7 +16,7 @@ import numpy
 from openwip_schema import telemetry_pb2
 
 from ..errors import BadInput, RecordFailed
-from ..machine import confined, outputs
+from ..machine import outputs
 from ..messages import telemetry
 from . import record_seal
 from .columns import Column, Ragged, Strings, Table
@@ -57,7 +57,7 @@ def check_target(path: pathlib.Path | str, recovered: pathlib.Path | None = None
     part = part_of(target)
     if os.path.lexists(part) and (recovered is None or part != recovered.absolute()):
         raise BadInput(
-            f"record {path}: {part.name} is there: {_whose(part)}; valid: another name, or this"
+            f"record {path}: {part.name} is there: {record_seal.left_by(part)}; valid: another name, or this"
             f" one after ./openwip record recover {part}, or after that file is removed"
         )
     return target
@@ -66,14 +66,6 @@ def check_target(path: pathlib.Path | str, recovered: pathlib.Path | None = None
 def part_of(target: pathlib.Path) -> pathlib.Path:
     """The path at which a record is written until it is complete."""
     return target.with_name(target.name + record_seal.PART)
-
-
-def _whose(part: pathlib.Path) -> str:
-    with contextlib.suppress(OSError):
-        with open(confined.opened(part), "rb") as f:
-            if record_seal.is_at_work(f.fileno()):
-                return "another recorder is at work"
-    return "what a recorder left that was killed"
 
 
 class RecordFile:
@@ -298,8 +290,8 @@ class RecordFile:
 
 
 def recover(part: pathlib.Path, target: pathlib.Path) -> None:
-    """Seals what a killed recorder has left, and gives it its name. The caller has read it
-    (RunRecord)."""
+    """Seals what a recorder has left that was killed or could not write, and gives it its name. The
+    caller has read it (RunRecord)."""
     try:
         apply_journal(part)
         record_seal.seal(part)

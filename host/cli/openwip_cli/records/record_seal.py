@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The first 512 bytes of a run record (an HDF5 user block): what it is, in which version, and the
 checksum of the rest, or, while it is written and after its recorder was killed, that there is none
-yet. The checksum finds what was truncated or damaged on its way. It is no signature: a program that
+yet. If a write failed, the error stands here, too: there is room for it when a disk is full. The checksum finds what was truncated or damaged on its way. It is no signature: a program that
 changes a file can write the right one, and nothing may trust a file for having it. Records are read
 without rights (machine/confined.py), whatever stands here."""
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -43,13 +44,48 @@ def _first_line() -> str:
     return f"{FORMAT} {FORMAT_VERSION}\n"
 
 
-def _block(digest: str) -> bytes:
-    return f"{_first_line()}sha256 {digest}\n".encode().ljust(SIZE, b"\0")
+def _block(digest: str, error: int = 0) -> bytes:
+    return f"{_first_line()}sha256 {digest}\n{_error_line(error)}".encode().ljust(SIZE, b"\0")
 
 
-def unsealed_block(journal: Journal | None = None) -> bytes:
+def unsealed_block(journal: Journal | None = None, error: int = 0) -> bytes:
+    """`error`: errno of the write that ended the record, or 0."""
     more = "" if journal is None else f"journal {journal.offset} {journal.pages} {journal.sha256}\n"
-    return f"{_first_line()}unsealed\n{more}".encode().ljust(SIZE, b"\0")
+    return f"{_first_line()}unsealed\n{more}{_error_line(error)}".encode().ljust(SIZE, b"\0")
+
+
+def _error_line(error: int) -> str:
+    # by name: the numbers of another processor are other ones
+    return f"error {errno.errorcode[error]}\n" if error in errno.errorcode else ""
+
+
+def _lines(block: bytes) -> list[str]:
+    """What stands in the block behind format and state."""
+    return block.rstrip(b"\0").decode(errors="replace").splitlines()[2:]
+
+
+def error_of(block: bytes) -> int:
+    """errno of the write that ended the record; 0: none is known."""
+    if not block.startswith(_first_line().encode()):
+        return 0
+    names = [line.removeprefix("error ") for line in _lines(block) if line.startswith("error E")]
+    return next((code for code, name in errno.errorcode.items() if name in names[-1:]), 0)
+
+
+def note_error(fd: int, error: int) -> None:
+    """Writes the error of a failed write into the first block of an unsealed record, whose journal
+    stays. Raises OSError."""
+    block = os.pread(fd, SIZE, 0)
+    if is_unsealed(block):
+        os.pwrite(fd, unsealed_block(journal_of(block), error), 0)
+        os.fsync(fd)
+
+
+def why_unsealed(error: int) -> str:
+    """A clause about why a record ended before its seal. `error`: error_of()."""
+    if error in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk was full"
+    return f"it could not be written ({os.strerror(error)})" if error else "its recorder was killed"
 
 
 def is_unsealed(block: bytes) -> bool:
@@ -58,7 +94,7 @@ def is_unsealed(block: bytes) -> bool:
 
 def journal_of(block: bytes) -> Journal | None:
     """The journal that an unsealed record's first block names."""
-    words = block.rstrip(b"\0").decode(errors="replace").splitlines()[2:3]
+    words = _lines(block)[:1]
     fields = words[0].split(" ") if is_unsealed(block) and words else []
     if (
         len(fields) != 4
@@ -72,7 +108,8 @@ def journal_of(block: bytes) -> Journal | None:
 def seal(path: pathlib.Path | str) -> None:
     """Adds the seal; call it after everything else has been written."""
     with open(path, "r+b") as f:
-        block = _block(_digest(f))
+        error = error_of(f.read(SIZE))
+        block = _block(_digest(f), error)
         f.seek(0)
         f.write(block)
         f.flush()
@@ -96,6 +133,17 @@ def is_at_work(fd: int) -> bool:
         return True
     fcntl.flock(fd, fcntl.LOCK_UN)
     return False
+
+
+def left_by(part: pathlib.Path | str) -> str:
+    """What an unfinished record is, in words."""
+    with contextlib.suppress(OSError):
+        with open(confined.opened(part), "rb") as f:
+            if is_at_work(f.fileno()):
+                return "another recorder is at work"
+            if error := error_of(f.read(SIZE)):
+                return f"what a recorder left, as {why_unsealed(error)}"
+    return "what a recorder left that was killed"
 
 
 def opened(path: pathlib.Path | str) -> BinaryIO:
@@ -129,7 +177,7 @@ def opened(path: pathlib.Path | str) -> BinaryIO:
                     raise BadInput(
                         f"{path} is being recorded now; valid: a record whose recorder has ended"
                     )
-            elif block != _block(_digest(f)):
+            elif block != _block(_digest(f), error_of(block)):
                 raise BadInput(
                     f"{path} is truncated or was changed, as its checksum is wrong; valid: a run"
                     " record as it was written"
@@ -138,8 +186,6 @@ def opened(path: pathlib.Path | str) -> BinaryIO:
         except OSError as e:
             hint = ""
             if isinstance(e, FileNotFoundError) and os.path.exists(f"{path}{PART}"):
-                hint = (
-                    f"; {path}{PART} is there: what a recorder left that was killed, or is at work"
-                )
+                hint = f"; {path}{PART} is there: {left_by(f'{path}{PART}')}"
             raise BadInput(f"{path}: {e.strerror}{hint}") from None
     return f

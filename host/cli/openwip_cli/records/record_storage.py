@@ -209,6 +209,9 @@ class Storage(_Bytes):
     def close(self) -> None:
         if not self.closed:
             self._try(lambda: os.fsync(self.fd))
+            if self.error is not None and self.error.errno:
+                with contextlib.suppress(OSError):  # the disk may be gone
+                    record_seal.note_error(self.fd, self.error.errno)
             os.close(self.fd)
         super().close()
 

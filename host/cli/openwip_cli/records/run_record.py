@@ -140,6 +140,8 @@ class RunRecord:
         self.strings: numpy.ndarray = numpy.array([""], dtype=object)
         with record_seal.opened(path) as f:
             self.size = os.fstat(f.fileno()).st_size
+            # errno of the write that ended the record before its seal, or 0
+            self.error = record_seal.error_of(os.pread(f.fileno(), record_seal.SIZE, 0))
             self._reader = Reader(self.path, f.fileno(), "read-record", record_seal.WRITTEN_BY)
         try:
             with self.computing():
@@ -273,8 +275,8 @@ class RunRecord:
                 else "an unknown slot"
             )
             words.append(
-                f"ended without a seal at {at}: its recorder was killed, and what came later is not"
-                " in it"
+                f"ended without a seal at {at}: {record_seal.why_unsealed(self.error)}, and what"
+                " came later is not in it"
             )
         if cut := self.about.get("cut"):
             words.append(
