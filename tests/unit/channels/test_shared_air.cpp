@@ -310,7 +310,8 @@ TEST_F(AMediumThatLies, about_the_size_of_its_memory_is_refused) {
     two.node[1].name[0] = 'b';
     EXPECT_NE(attached_to(two, memory(true_size)), "");
     for (const off_t size : {off_t{0}, true_size - 1, true_size + 4096})
-        EXPECT_NE(attached_to({}, memory(size)).find("passed no sealed shared memory"), std::string::npos);
+        EXPECT_NE(attached_to({}, memory(size)).find("passed no sealed shared memory"),
+                  std::string::npos);
 }
 
 TEST_F(AMediumThatLies, about_memory_that_can_still_shrink_is_refused) {
