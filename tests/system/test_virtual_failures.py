@@ -379,7 +379,7 @@ class Failures(unittest.TestCase):
             )
         )
         self.assertIn(
-            "traffic: ../../dev/urandom is not the same at all sides",
+            "traffic: ../../dev/urandom has different values in the network namespaces of the hosts",
             report["verdict"]["reasons"][0],
         )
 
