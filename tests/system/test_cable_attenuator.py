@@ -224,7 +224,7 @@ class InARun(unittest.TestCase):
         self.assertFalse(verdict["checks"]["attenuator"])
         self.assertRegex(
             " ".join(verdict["reasons"]),
-            "attenuator: .*(no answer to a frame|has not answered for)",
+            "attenuator: .*(does not answer the request|has not answered for)",
         )
 
     def armed_by_a_file(self):

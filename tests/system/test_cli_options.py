@@ -500,9 +500,8 @@ class Options(unittest.TestCase):
             emulate,
         )
         self.assertIn(
-            "--retry-limit ATTEMPTS maximum number of attempts to send a WLAN frame; 0: 7, or 4"
-            " after an"
-            " RTS; 0..255 attempts (default 0)",
+            "--retry-limit ATTEMPTS maximum number of attempts to send a WLAN frame; 0: the limits of"
+            " IEEE 802.11, 7 attempts or 4 after an RTS; 0..255 attempts (default 0)",
             emulate,
         )
         self.assertNotIn("a name, or a file", emulate + output("demo"))

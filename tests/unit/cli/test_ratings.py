@@ -455,7 +455,7 @@ class Refusals(Folder):
             log.write_text(json.dumps(good | {name: value}) + "\n")
             self.assertIn(why, self.refused("export", self.folder))
         log.write_text("{\n")
-        self.assertIn("line 1 is no run of a session", self.refused("export", self.folder))
+        self.assertIn("line 1 is not the entry of a rated run", self.refused("export", self.folder))
         table = made.folder / "x.csv"
         for text, why in (
             ("subject,task\n1,page-a\n", "no column code"),

@@ -258,7 +258,7 @@ TEST_F(OwnPython, WhatIsWrongInItIsNamedWithFileLineAndValue) {
     EXPECT_EQ(reported("        slot.give(0, -1)\n"),
               begin(5) + "ValueError: bin is -1; valid: 0..24");
     EXPECT_EQ(reported("        slot.give(2, 3)\n"),
-              begin(5) + "ValueError: terminal 2; valid: 0..1");
+              begin(5) + "ValueError: terminal is 2; valid: 0..1");
     EXPECT_EQ(reported("        slot.give(0, 3)\n        slot.give(1, 3)\n"),
               begin(6) + "ValueError: bin 3 is given already; valid: each bin once");
     EXPECT_EQ(reported("        for b in range(11):\n            slot.give(0, b)\n"),

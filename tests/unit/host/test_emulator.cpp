@@ -134,7 +134,8 @@ TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
         for (const auto* mode : {"umts.mode=um", "umts.mode=tm"}) {
             const std::string text = refusal({mode, key}), name(key, std::strchr(key, '='));
             EXPECT_NE(text.find(name + " is "), std::string::npos) << text;
-            EXPECT_NE(text.find("acknowledges nothing; valid: "), std::string::npos) << text;
+            EXPECT_NE(text.find("a mode without acknowledgements; valid: "), std::string::npos)
+                << text;
             EXPECT_EQ(refusal({key}), "");
         }
     EXPECT_NE(refusal({"umts.mode=tm", "umts.cell_kbps=500"}).find("valid: 0"), std::string::npos);
@@ -143,7 +144,8 @@ TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
     for (const auto* key :
          {"umts.poll_pdus=3", "umts.poll_last=off", "umts.poll_counted=on",
           "umts.status_format=rlist", "umts.status_missing=off", "umts.receiver_window=9"})
-        EXPECT_NE(refusal({"umts.mode=um", key}).find("acknowledges nothing"), std::string::npos)
+        EXPECT_NE(refusal({"umts.mode=um", key}).find("a mode without acknowledgements"),
+                  std::string::npos)
             << key;
     EXPECT_NE(refusal({"umts.poll_last=off", "umts.poll_pdus=3"}).find("umts.poll_last is off"),
               std::string::npos);
