@@ -15,6 +15,7 @@ from .errors import (
     BAD_INPUT,
     INTERRUPTED,
     INVALID,
+    NOT_WRITTEN,
     BadInput,
     Stop,
     catch,
@@ -148,8 +149,26 @@ def of_os_error(e: OSError) -> int:
             file=sys.stderr,
         )
         return BAD_INPUT
+    if e.filename is None and e.errno is not None and e.errno == output_fails():
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        print(
+            f"openwip: standard output: cannot be written: {describe_os_error(e)}", file=sys.stderr
+        )
+        return NOT_WRITTEN
     print(f"openwip: this machine cannot: {describe_os_error(e)}", file=sys.stderr)
     return BAD_INPUT if e.errno in GIVEN else INVALID
+
+
+def output_fails() -> int | None:
+    """The errno with which standard output refuses; what it refused is still in its buffer."""
+    try:
+        sys.stdout.flush()
+        os.write(1, b"")  # where it has no buffer
+    except OSError as e:
+        return e.errno
+    except ValueError:  # it is closed
+        pass
+    return None
 
 
 def end(status: int) -> None:

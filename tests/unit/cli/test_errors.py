@@ -322,7 +322,7 @@ raise SystemExit(m.main())""",
             )
         self.assertEqual(
             (done.returncode, done.stderr),
-            (1, "openwip: this machine cannot: No space left on device\n"),
+            (4, "openwip: standard output: cannot be written: No space left on device\n"),
         )
 
     def test_an_unknown_command_is_bad_input(self):

@@ -130,6 +130,41 @@ class Outputs(unittest.TestCase):
             os._exit(1)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
 
+    def test_a_read_only_file_system_is_no_matter_of_rights(self):
+        """--json, --record, --out, -o and folders: a mount in a namespace of its own."""
+        script = """
+import os, sys
+from openwip_cli.errors import BadInput
+from openwip_cli.machine import outputs
+for check, place in (
+    (outputs.check, "new"), (outputs.check, "old"), (outputs.check_folder, "."), (outputs.check_folder, "more")
+):
+    try:
+        check("--out", os.path.join(sys.argv[1], place))
+    except BadInput as e:
+        print(e)
+"""
+        (self.folder / "old").write_text("")
+        inside = [
+            "unshare",
+            "-m",
+            "sh",
+            "-c",
+            'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"',
+            str(self.folder),
+        ]
+        if subprocess.run([*inside, "true"], capture_output=True).returncode:
+            self.skipTest("no mount namespaces here")
+        done = subprocess.run(
+            [*inside, sys.executable, "-c", script, str(self.folder)],
+            capture_output=True,
+            text=True,
+        )
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 4, done.stderr)
+        for line in lines:
+            self.assertRegex(line.lower(), "cannot be written: read-only file system; valid: ")
+
     def test_what_is_there_stays_until_there_is_something_to_write(self):
         target = self.folder / "report.json"
         target.write_text("yesterday")

@@ -26,7 +26,10 @@ DOWN_PATIENCE_S = 6
 
 def down_cell(cell: Cell) -> str | None:
     """Returns what was done, in words. CellDied: processes of it could not be ended."""
-    if not cell.run.exists() and not cell.leftovers():
+    # A launcher that was killed before it had a supervisor has left an empty directory, and
+    # acquire() makes one.
+    directory = [f"directory {cell.run}"] if cell.run.exists() else []
+    if not directory and not cell.leftovers():
         return None
     was_up = not cell.acquire()
     if was_up:
@@ -44,7 +47,7 @@ def down_cell(cell: Cell) -> str | None:
                     f" {', '.join(str(pid) for pid, _ in owners)} do not end even when they are"
                     " killed"
                 )
-    left = cell.leftovers()
+    left = cell.leftovers() or directory
     not_ended = cell.remove()
     cell.release()
     if not_ended:

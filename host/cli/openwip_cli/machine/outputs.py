@@ -183,6 +183,19 @@ def _is_one_of(place: Place, others: Iterable[pathlib.Path | str]) -> bool:
     return False
 
 
+def _why_not(place: Place, name: str) -> str:
+    """Why `name`, as the folder's entry, may not be written: by rights, or since nothing on its file
+    system may (EROFS)."""
+    with contextlib.suppress(OSError):
+        fd = os.open(name, os.O_PATH | os.O_CLOEXEC, dir_fd=place.folder)
+        try:
+            if os.fstatvfs(fd).f_flag & os.ST_RDONLY:
+                return "read-only file system"
+        finally:
+            os.close(fd)
+    return "that is not allowed" + (" in its folder" if name == "." else "")
+
+
 def _refusal(place: Place, others: Iterable[pathlib.Path | str]) -> str | None:
     about = place.about
     if about is not None and stat.S_ISDIR(about.st_mode):
@@ -191,7 +204,7 @@ def _refusal(place: Place, others: Iterable[pathlib.Path | str]) -> str | None:
         return (
             None
             if place.descriptor is not None or os.access(place.name, os.W_OK, dir_fd=place.folder)
-            else "that is not allowed"
+            else _why_not(place, place.name)
         )
     if _is_one_of(place, others):
         return "that file is given twice"
@@ -200,12 +213,8 @@ def _refusal(place: Place, others: Iterable[pathlib.Path | str]) -> str | None:
         and stat.S_ISREG(about.st_mode)
         and not os.access(place.name, os.W_OK, dir_fd=place.folder)
     ):
-        return "that is not allowed"
-    return (
-        None
-        if os.access(".", os.W_OK | os.X_OK, dir_fd=place.folder)
-        else "that is not allowed in its folder"
-    )
+        return _why_not(place, place.name)
+    return None if os.access(".", os.W_OK | os.X_OK, dir_fd=place.folder) else _why_not(place, ".")
 
 
 def check(flag: str, path: pathlib.Path | str, *others: pathlib.Path | str | None) -> pathlib.Path:
@@ -247,7 +256,7 @@ def check_folder(flag: str, path: pathlib.Path | str) -> None:
     try:
         with place_of(path, make=True, keep=False) as place:
             if not os.access(".", os.W_OK | os.X_OK, dir_fd=place.folder):
-                raise PermissionError("that is not allowed")
+                raise PermissionError(_why_not(place, ".").removesuffix(" in its folder"))
     except (OSError, ValueError) as e:
         raise BadInput(
             f"{flag} {path}: cannot be written: {getattr(e, 'strerror', None) or e}; valid: a"
