@@ -122,7 +122,7 @@ private:
     std::vector<receive_writer> receivers_;
     std::vector<node_tuning> tunings_;
     std::vector<const mix::sample_source*> sources_;  // the transmitters, for the mixer
-    // What the medium keeps about a node outside of the shared memory, which the node can write.
+    // State of a node that the medium keeps outside of the shared memory, which the node can write.
     struct node_state {
         std::uint32_t claims = 0;          // the claim that is served
         std::uint64_t commands_taken = 0;  // of that claim

@@ -91,9 +91,10 @@ private:
     std::vector<float> own_w_, own_gain_, outside_w_;  // [user], of a slot
     std::vector<float> received_w_;                    // of a slot, [cell][user]
     std::vector<float> all_w_, of_cell_w_;             // [cell][carrier]
-    // Of a slot; of a block so far the lowest, and the sum of exp((lowest - SIR) / beta), or of
-    // SIR; of the last block.
-    std::vector<float> sir_, sir_lowest_, sir_sum_, sir_db_;
+    std::vector<float> sir_;                           // SIR of each user in this slot
+    std::vector<float> sir_lowest_;                    // lowest SIR of the block so far
+    std::vector<float> sir_sum_;  // sum over the block of exp((lowest - SIR) / beta), or of SIR
+    std::vector<float> sir_db_;   // SIR of the last whole block
     std::vector<std::uint8_t> lost_;
 };
 

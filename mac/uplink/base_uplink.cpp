@@ -133,8 +133,8 @@ void base_uplink::state::learn_buffer(slot air) {
     }
 }
 
-// What waits in the terminal and has no frames yet: frames granted after the slot of the last
-// buffer status take it.
+// The bytes that wait in the terminal and for which no frames are granted yet: frames granted after
+// the slot of the last buffer status take them.
 int base_uplink::state::missing_bytes(slot air) const {
     int nibbles = 2 * waiting_bytes;
     for (std::int64_t j =

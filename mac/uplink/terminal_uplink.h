@@ -32,7 +32,7 @@
 
 namespace wip {
 
-// What goes out in one slot of the uplink.
+// The transmission of a terminal in one slot of the uplink.
 struct uplink_transmission {
     slot about;       // the downlink slot whose grant and form these are
     bool on = false;  // false: silence, because the terminal is not locked

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the room in a common grant makes of a cell: MACs of base station and terminals with flat
+// Prints how the room in a common grant limits a cell: MACs of base station and terminals with flat
 // Rayleigh bins (users_world.h), where a part of the frames is lost whatever their SNR, as
 // where the channel differs within a bin. It prints what a slot had in the mean, after 300 slots
 // that do not count: terminals with frames, bins with frames, retransmissions sent, sections in

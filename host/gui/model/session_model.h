@@ -155,7 +155,7 @@ public:
     // The last of its kind; has_...() of protobuf does not tell whether one came, this does.
     bool has(openwip::telemetry::Telemetry::WhatCase kind) const { return revision_of(kind) != 0; }
     const openwip::control::MacStatus& base() const { return of_shown_user(base_); }
-    // Of all terminals, whichever is shown.
+    // The status of the base station for all terminals together, whichever is shown.
     const openwip::control::MacStatus& base_of_all() const { return base_; }
     const openwip::control::MacStatus& terminal() const { return of_shown_user(terminal_); }
     const openwip::control::AirStatus& air() const { return air_; }

@@ -185,7 +185,7 @@ def by_size(done: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
             for k in MORE
             if (found := [f[k] for f in sessions_of_size if k in f])
         }
-        # Of the first flow: the time at which each fiftieth part had arrived.
+        # `arrived_s`: the times at which each fiftieth part of the first flow had arrived.
         sizes[str(kb)] |= {
             k: sessions_of_size[0][k] for k in ("arrived_s",) if k in sessions_of_size[0]
         }
