@@ -145,7 +145,7 @@ class Passes(unittest.TestCase):
         lines = ISS.splitlines()
         for pattern, text in (
             (
-                "has no two-line elements .TLE. of a satellite; valid: a line that begins with '1 '",
+                r"has no two-line elements \(TLE\) of a satellite; valid: a line that begins with '1 '",
                 "hello\n",
             ),
             ("has no two-line elements", ""),

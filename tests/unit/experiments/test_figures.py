@@ -374,8 +374,8 @@ class Folders(unittest.TestCase):
     """The folder into which Matplotlib writes as it is imported."""
 
     def drawn(self, **environment):
-        """What a drawing program says, and the names that are left in the folder of temporary
-        files."""
+        """The output of a program that draws, and the names that are left in the folder of
+        temporary files."""
         program = (
             "import io, os, sys; before = dict(os.environ)\n"
             "from openwip_cli.machine.canvas import plt\n"

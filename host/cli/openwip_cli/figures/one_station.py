@@ -46,7 +46,7 @@ def facts_of(
     faded: Clipped | None = None,
     **more: Any,
 ) -> Facts:
-    """What is known of this station, from three of its statuses. Slots and lock are evaluated from
+    """The facts about one station, from three of its statuses. Slots and lock are evaluated from
     `first` to `until`, which is the status when the other station left for good, or else `now`.
     `returns`: how often the other station came back; -1: it never came. `fader`: from fader_of().
     `stalled`: of machine.slot_path.StallMonitor. `faded`: fading.faded() of a base station that

@@ -50,8 +50,8 @@ def receive(recording: Recording, reports: pathlib.Path) -> None:
 def compare(
     recording: Recording, live_raw: Sequence[bytes], replayed_raw: Sequence[bytes]
 ) -> dict[str, Any]:
-    """What is the same in both series of reports and what is not; the entry "same" is the
-    verdict."""
+    """The comparison of both series of reports: counts of those that are equal and of those that
+    differ; the entry "same" is the verdict."""
     from openwip_schema import slot_link_pb2
 
     parse = slot_link_pb2.SlotReport.FromString

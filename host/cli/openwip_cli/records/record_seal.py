@@ -60,7 +60,7 @@ def _error_line(error: int) -> str:
 
 
 def _lines(block: bytes) -> list[str]:
-    """What stands in the block behind format and state."""
+    """The lines of text in the block, without those of its format and state."""
     return block.rstrip(b"\0").decode(errors="replace").splitlines()[2:]
 
 
@@ -136,7 +136,7 @@ def is_at_work(fd: int) -> bool:
 
 
 def left_by(part: pathlib.Path | str) -> str:
-    """What an unfinished record is, in words."""
+    """A sentence that says why a record is unfinished."""
     with contextlib.suppress(OSError):
         with open(confined.opened(part), "rb") as f:
             if is_at_work(f.fileno()):
