@@ -60,6 +60,22 @@ struct radio {
         stream.issue_stream_cmd(command);
         return command.time_spec.get_real_secs();
     }
+    // Starts the receiver and returns how far its first sample is from the commanded time, in
+    // seconds. The report of an overflow that another channel had before the last stop stands in
+    // the stream before it; a thread that had no core sends the start after its time, and again.
+    double distance_of_first_sample() {
+        double begins = start(0.05);
+        for (int i = 0; i < 20; ++i) {
+            const auto md = take();
+            if (md.error_code == none) return md.time_spec.get_real_secs() - begins;
+            if (md.error_code == late)
+                begins = start(0.05);
+            else if (md.error_code != overflow || md.time_spec.get_real_secs() > begins)
+                break;
+        }
+        ADD_FAILURE() << "no sample after a start";
+        return 1;
+    }
     void stop() { stream.issue_stream_cmd(uhd::stream_cmd_t::STREAM_MODE_STOP_CONTINUOUS); }
     // Samples that are left of a stream that was stopped, up to when nothing more comes.
     std::size_t rest() {
@@ -152,14 +168,11 @@ TEST(ReceiveRestart, two_channels_of_a_b2xx_begin_together_after_a_stop) {
     radio r("product=b210", 2040, 2);
     r.start(0.05);
     for (int i = 0; i < 3; ++i) {
-        EXPECT_EQ(r.take().error_code, none);
+        r.take();
         // The commands of the channels come one after the other, so they end at two samples.
         r.stop();
         r.rest();
-        const double begins = r.start(0.05);
-        const auto md = r.take();
-        EXPECT_EQ(md.error_code, none);
-        EXPECT_NEAR(md.time_spec.get_real_secs(), begins, 0.5 / rate);
+        EXPECT_NEAR(r.distance_of_first_sample(), 0, 0.5 / rate);
     }
 }
 
@@ -174,10 +187,7 @@ TEST(ReceiveRestart, two_channels_of_a_b2xx_stay_stopped_when_a_stop_follows_an_
         EXPECT_EQ(r.overflow_report().error_code, overflow);
         r.stop();
         most = std::max(most, r.rest());
-        const double begins = r.start(0.05);
-        const auto md = r.take();
-        EXPECT_EQ(md.error_code, none);
-        EXPECT_NEAR(md.time_spec.get_real_secs(), begins, 0.5 / rate);
+        EXPECT_NEAR(r.distance_of_first_sample(), 0, 0.5 / rate);
     }
     EXPECT_EQ(most, 1u);
 }
@@ -188,12 +198,7 @@ TEST(ReceiveRestart, two_channels_of_a_b2xx_with_uhd_4_1_stay_stopped) {
     r.take();
     EXPECT_EQ(r.overflow_report().error_code, overflow);
     r.rest();
-    const double begins = r.start(0.05);
-    // The other channel's report stands in the stream before what it receives then.
-    auto md = r.take();
-    if (md.error_code == overflow && !md.out_of_sequence) md = r.take();
-    EXPECT_EQ(md.error_code, none);
-    EXPECT_NEAR(md.time_spec.get_real_secs(), begins, 0.5 / rate);
+    EXPECT_NEAR(r.distance_of_first_sample(), 0, 0.5 / rate);
 }
 
 // The samples after it lie on any tick of the master clock, of which each has 24.

@@ -158,8 +158,9 @@ class Program(unittest.TestCase):
             # The clock is read some time after the last packet, and before the second is over.
             expected = arrivals.packets(seed, 200, 1)
             self.assertLessEqual(abs(sent["bytes"] - 100 * expected), 500, (sent, expected))
-            self.assertEqual(sent["bytes"] % 100, 0)
-            self.assertEqual(sent["bytes"], got["bytes"])
+            self.assertEqual((sent["bytes"] % 100, got["bytes"] % 100), (0, 0))
+            # What waits at the receiver when the time is over is dropped with the connection.
+            self.assertTrue(0 <= sent["bytes"] - got["bytes"] <= 500, (sent, got))
             # None waits for the next one.
             self.assertGreaterEqual(sent["segments_sent"], expected - 5)
             self.assertAlmostEqual(sent["since"]["seconds"], 0.7, delta=0.2)
