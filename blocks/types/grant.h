@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The grant of a slot: what every bin carries, as it rides in the control region (200 control
-// symbols, jointly protected; the coding is in phy/coding/control_region.h). 30 bytes of content:
+// The grant of a slot says what every bin carries. It is sent in the 200 control symbols, jointly
+// protected (phy/coding/control_region.h). Its content is 30 bytes:
 //
 //   12  frame number (slot / 30, modulo 4096; the slot within the frame comes from the pilots)
 //   16  SN of the first new link frame in this slot
-//   15  window edge: distance from that SN back to the oldest SN the sender still holds. Anything
-//       older will never come (again)
+//   15  window edge: distance from that SN back to the oldest SN that the sender still holds. Older
+//       frames will never be sent (again)
 //   80  modulation: 5 groups of 5 bins, each 16 bits = sum k_i 9^i, k_i = 0 (none) .. 8
 //    n  one bit for each bin in use, in bin order: 1 = retransmission
 //       then for each retransmission, in bin order:
@@ -14,28 +14,28 @@
 //         1 1 e        the fragment that starts where the previous retransmission's ended, same SN
 //         1 0 oooooooo e   the fragment that starts at nibble o of the frame payload
 //                      (e = 1: it reaches the end of the frame)
-//       then the packet boundaries (below), as far as there is need and room:
-//         0            of no new frame; left out when nothing follows
+//       then the packet boundaries of new frames (explained below), if needed and if there is room:
+//         0            of no new frame; this bit is left out if nothing follows it
 //         1 0          of all new frames
 //         1 1 nnnnn    of the first n new frames
-//         of these, for each that has one: gamma(1 + those without one before it, back to the last
-//         with one); 0: at nibble 0, or 1 and the nibble, in as many bits as the frame's length
-//         needs. Behind the last with one: gamma(1 + those left), if any are
-//       then runs of older frames in ascending order, each
-//         1 gamma(first new SN - first SN of the run), or, but for the first run,
-//           gamma(that SN - last SN of the run before)
-//           gamma(frames of the run)
-//           boundary of the last one: 0 none, 1 0 at nibble 0, or 1 1 oooooooo at nibble o; the
-//           others have none
+//         then for each of these frames with a boundary: gamma(1 + number of frames without one
+//         right before it); 0 for nibble 0, else 1 and the nibble in as many bits as the frame's
+//         length needs. If frames without one are left at the end: gamma(1 + their number)
+//       then runs of older frames, in ascending order; for each run
+//         1 gamma(first new SN - first SN of the run) for the first run, for later runs
+//         1 gamma(first SN of the run - last SN of the run before)
+//           gamma(number of frames in the run)
+//           the boundary of the last frame: 0 none, 1 0 nibble 0, or 1 1 oooooooo nibble o; the
+//           other frames of the run have none
 //    0  zero padding
 //
-// New frames need no SN each: they count up from the first one in bin order. A slot whose
-// retransmissions do not fit into the 30 bytes cannot be packed: the scheduler sends fewer.
+// New frames need no field for their SNs: these count up from the first SN, in bin order. A grant
+// cannot be packed if its retransmissions need more than 30 bytes, so the scheduler plans fewer.
 //
-// The boundary of a frame is the first nibble in it where a packet begins, or the padding behind
-// the last one. The payload is one stream of packets: a terminal that lost a part of it cannot know
-// from the rest where the next packet begins, so it is told. docs/reference/air-interface.md is the
-// same for those who write a receiver of their own (tests/vectors does).
+// The boundary of a frame is the first nibble at which a packet begins in it, or the padding after
+// the last packet. A terminal that lost a part of the stream of packets cannot know where the next
+// one begins, so grants contain this place. docs/reference/air-interface.md describes the same for
+// authors of other receivers (tests/vectors).
 #pragma once
 
 #include <array>
@@ -51,15 +51,15 @@
 namespace wip {
 
 inline constexpr int grant_bytes = control_content_bytes;
-// A grant as it rides in the control region. It is packed once, by the base station; whoever comes
-// after hands the bytes on.
+// The packed grant, as it is sent in the control region. The base station packs it once; every
+// later stage passes these bytes on unchanged.
 using packed_grant = control_content;
 inline constexpr int frame_number_modulus = 4096;
 inline constexpr int max_window = 32767;
 
-// The boundary nibble of a frame, or
-inline constexpr std::uint8_t no_boundary = 254;       // it has none
-inline constexpr std::uint8_t unknown_boundary = 255;  // that is not said
+// The boundary of a frame is a nibble, or one of these two values.
+inline constexpr std::uint8_t no_boundary = 254;       // the frame has no boundary
+inline constexpr std::uint8_t unknown_boundary = 255;  // the grant does not contain it
 
 struct bin_grant {
     std::uint8_t bits_per_symbol = 0;  // 0 = bin not used
@@ -68,13 +68,13 @@ struct bin_grant {
     bool whole = true;        // the whole frame; else the fragment that starts at `offset`
     std::uint8_t offset = 0;  // nibbles into the frame payload
     bool last = true;         // the unit reaches the end of the frame
-    // The SDU boundary of new frames; the grant reports the first ones, in bin order, up to some
-    // bin.
+    // The SDU boundary of a new frame. A grant contains the boundaries of the first new frames, in
+    // bin order, up to some bin.
     std::uint8_t boundary = unknown_boundary;
     bool operator==(const bin_grant&) const = default;
 };
 
-// Older frames without a boundary, but for the last one.
+// A run of older frames. Only its last frame may have a boundary.
 struct boundary_run {
     wire_sn first = 0;
     std::uint16_t frames = 0;
@@ -88,9 +88,9 @@ struct slot_grant {
     wire_sn first_new_sn = 0;
     std::uint16_t window_edge = 0;
     std::array<bin_grant, nof_bins> bins{};
-    std::array<boundary_run, most_boundary_runs> runs{};  // ascending; those without frames last
-    // False only in the grant of a cell with several terminals (types/common_grant.h): it may have
-    // nothing for a terminal, not even a first SN, or leave out the window edge.
+    std::array<boundary_run, most_boundary_runs> runs{};  // ascending; unused ones are at the end
+    // Both are true in a cell with one terminal. A common grant (types/common_grant.h) may have no
+    // section for this terminal (`addressed`), or a section without window edge (`edge_said`).
     bool addressed = true;
     bool edge_said = true;
     bool operator==(const slot_grant&) const = default;
@@ -100,9 +100,9 @@ constexpr std::uint16_t frame_number_of(slot s) {
     return static_cast<std::uint16_t>(s.value / slots_per_frame % frame_number_modulus);
 }
 
-// The grant of a slot without frames, made by a caller who knows the last grant only: the edge that
-// it had, and the SN after its new frames. A receiver may have received later grants; it takes
-// nothing back.
+// Makes the grant of a slot without frames from the last grant alone: the window edge stays, and
+// the first SN is the one after the last grant's new frames. A receiver that has received later
+// grants ignores that these values are older.
 inline slot_grant quiet_grant(const slot_grant& last, slot air) {
     slot_grant quiet;
     quiet.frame_number = frame_number_of(air);
@@ -120,13 +120,13 @@ constexpr std::uint32_t zigzag(std::int32_t v) {
 constexpr std::int32_t unzigzag(std::uint32_t v) {
     return static_cast<std::int32_t>(v >> 1) ^ -static_cast<std::int32_t>(v & 1);
 }
-// How the SN of a retransmission is written; `previous`: the retransmission before it, if any.
+// Returns the code of a retransmission's SN. `previous` is the retransmission before it, if any.
 inline std::uint32_t sn_code(const slot_grant& g, const bin_grant* previous, const bin_grant& b) {
     if (previous == nullptr) return static_cast<wire_sn>(g.first_new_sn - b.sn);
     const auto step = static_cast<std::int16_t>(static_cast<wire_sn>(b.sn - previous->sn));
     return zigzag(step - 1) + 1;
 }
-// Does a fragment start where that of `previous` ends?
+// Whether a fragment begins where the fragment of `previous` ends.
 inline bool follows(link_profile profile, const bin_grant* previous, const bin_grant& b) {
     return previous != nullptr && previous->sn == b.sn && !previous->whole &&
            b.offset == previous->offset + frame_payload_nibbles(profile, previous->bits_per_symbol);
@@ -138,14 +138,14 @@ void put_boundary(Writer& w, std::uint8_t boundary, int width) {
     w.put(boundary == 0 ? 0 : 1, 1);
     if (boundary != 0) w.put(boundary, width);
 }
-// nullopt: no nibble of a frame of so many, or nibble 0 in the long form.
+// Returns nullopt if the frame has no such nibble, or if nibble 0 is written in the long form.
 inline std::optional<std::uint8_t> get_boundary(bit_reader& r, int width, int nibbles) {
     if (r.get(1) == 0) return std::uint8_t{0};
     const std::uint32_t boundary = r.get(width);
     if (boundary == 0 || boundary >= static_cast<std::uint32_t>(nibbles)) return std::nullopt;
     return static_cast<std::uint8_t>(boundary);
 }
-// Bits that tell the nibbles of a frame apart.
+// Returns the number of bits that a place (nibble) in such a frame takes.
 constexpr int boundary_width(link_profile p, int bits_per_symbol) {
     return std::bit_width(static_cast<unsigned>(frame_payload_nibbles(p, bits_per_symbol) - 1));
 }
@@ -161,7 +161,7 @@ void put_modulations(Writer& w, const Modulation& of_bin) {
     }
 }
 
-// False: five digits do not exhaust a group.
+// Returns false if a group is more than five digits of base 9 can express.
 inline bool get_modulations(bit_reader& r, std::array<std::uint8_t, nof_bins>& modulation) {
     for (std::size_t group = 0; group < 5; ++group) {
         std::uint32_t value = r.get(16);
@@ -201,7 +201,7 @@ void put_retransmissions(Writer& w, const slot_grant& g, link_profile profile) {
     }
 }
 
-// The SNs of all units. False: no sender would write them so.
+// Reads the SNs and parts of all units. Returns false if no sender would write them in this way.
 inline bool get_units(bit_reader& r, slot_grant& g, link_profile profile) {
     const bin_grant* previous = nullptr;
     wire_sn next_new = g.first_new_sn;
@@ -215,7 +215,7 @@ inline bool get_units(bit_reader& r, slot_grant& g, link_profile profile) {
         if (code > 0x1ffff) return false;
         b.sn = previous == nullptr ? static_cast<wire_sn>(g.first_new_sn - code)
                                    : static_cast<wire_sn>(previous->sn + 1 + unzigzag(code - 1));
-        if (code != sn_code(g, previous, b)) return false;  // another way round
+        if (code != sn_code(g, previous, b)) return false;  // another code of the same SN
         b.whole = r.get(1) == 0;
         if (!b.whole) {
             if (r.get(1) == 1) {
@@ -235,7 +235,7 @@ inline bool get_units(bit_reader& r, slot_grant& g, link_profile profile) {
     return true;
 }
 
-// `more`: something follows, so that "no boundary" has to be said.
+// `more` says that something follows, so that "no boundary" takes a bit of its own.
 template <class Writer>
 void put_new_boundaries(Writer& w, const slot_grant& g, link_profile profile, bool more) {
     int fresh = 0, with_boundary = 0;
@@ -303,9 +303,9 @@ void put_runs(Writer& w, const slot_grant& g) {
     }
 }
 
-// `ended`: a zero stands behind the last one; else the end of the grant does as well.
+// If `ended`, a zero always follows the last run; otherwise the grant's end also ends the list.
 inline bool get_runs(bit_reader& r, slot_grant& g, bool ended) {
-    std::uint32_t left = 0;  // SNs from the last one of the run before to the first new one
+    std::uint32_t left = 0;  // distance from the last run's end to the first new SN
     for (std::size_t i = 0; ended || r.position() < grant_bytes * 8; ++i) {
         if (r.get(1) == 0) break;
         if (i == g.runs.size()) return false;
@@ -327,8 +327,8 @@ inline bool get_runs(bit_reader& r, slot_grant& g, bool ended) {
 }
 }  // namespace detail
 
-// Bits that a run takes in a grant whose first new frame is `first_new_sn`; `before`: the run
-// before it, or nullptr.
+// Returns the bits that a run takes in a grant whose first new frame is `first_new_sn`. `before` is
+// the run before it, or nullptr.
 constexpr int boundary_run_bits(const boundary_run& run, const boundary_run* before,
                                 wire_sn first_new_sn) {
     const auto step = before == nullptr
@@ -340,8 +340,8 @@ constexpr int boundary_run_bits(const boundary_run& run, const boundary_run* bef
                                         : 10);
 }
 
-// To a bit_writer, or a bit_counter. Fields outside their range are a caller's bug. `profile`
-// decides how long frames are.
+// Writes the grant to a bit_writer or a bit_counter. Fields outside their range are an error of the
+// caller. `profile` decides the lengths of frames.
 template <class Writer>
 void put_grant(Writer& w, const slot_grant& g, link_profile profile) {
     w.put(g.frame_number, 12);
@@ -354,14 +354,14 @@ void put_grant(Writer& w, const slot_grant& g, link_profile profile) {
     detail::put_runs(w, g);
 }
 
-// A grant of more than 8 * grant_bytes cannot be packed.
+// Returns the bits that a grant takes; one that takes more than 8 * grant_bytes cannot be packed.
 inline int grant_bits(const slot_grant& g, link_profile profile) {
     bit_counter w;
     put_grant(w, g, profile);
     return w.bits();
 }
 
-// Returns false when it does not fit.
+// Returns false if the grant does not fit.
 inline bool pack_grant(const slot_grant& g, link_profile profile,
                        std::span<std::uint8_t, grant_bytes> out) {
     bit_writer w(out);
@@ -369,13 +369,13 @@ inline bool pack_grant(const slot_grant& g, link_profile profile,
     return w.ok();
 }
 
-// The number that a transmitter counts may differ from that of the station that packed the grant.
+// Writes the transmitter's frame number into a packed grant; the packing station may count another.
 inline void set_frame_number(packed_grant& packed, std::uint16_t frame_number) {
     packed[0] = static_cast<std::uint8_t>(frame_number >> 4);
     packed[1] = static_cast<std::uint8_t>((packed[1] & 0x0fU) | (frame_number & 0x0fU) << 4);
 }
 
-// nullopt when the bits are no grant that pack_grant could have written.
+// Returns nullopt if the bits are no grant that pack_grant could have written.
 inline std::optional<slot_grant> unpack_grant(std::span<const std::uint8_t, grant_bytes> in,
                                               link_profile profile) {
     bit_reader r(in);

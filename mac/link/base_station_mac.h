@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The downlink MAC of the base station: queue, segmentation, ARQ, scheduling, adaptation. Sans-I/O:
-// the caller advances it with one integer, the slot.
+// The downlink MAC of the base station: queue, segmentation, ARQ, scheduling, adaptation. It does
+// no I/O and reads no clock: the caller passes the number of the slot.
 //
 //   on_sdu(packet, now)        an IP packet came from the TUN
-//   on_not_sent(slot)          the radio could not send it
-//   on_feedback(feedback)      the terminal's report about slot j; earliest use: plan(j + delay)
-//   plan(air)                  everything that goes out in slot `air`; called once for each slot,
-//                              in order
-//   plan(air, bins)            the same, in these bins: another has shared them out, after
-//                              look(air) (link/cell_scheduler.h)
+//   on_not_sent(slot)          the radio could not send the plan of this slot
+//   on_feedback(feedback)      the terminal's report about slot j; it is used in plan(j + delay)
+//   plan(air)                  returns everything that is sent in slot `air`; called once for each
+//                              slot, in order
+//   plan(air, bins)            the same in these bins; a scheduler of several users chooses them
+//                              after look(air) (link/cell_scheduler.h)
 //
-// Feedback for slot j may be handed over early (the emulated uplink knows its arrival time); it is
-// held until plan(j + retransmission_delay). A slot whose feedback has not come by then counts as
-// not received.
+// The caller may hand over the feedback of slot j early, as the emulated uplink does, which knows
+// when it arrives. The MAC holds it until plan(j + retransmission_delay). If there is no feedback
+// by then, all frames of slot j count as not received.
 #pragma once
 
 #include <cstdint>
@@ -34,71 +34,71 @@ namespace wip {
 
 class base_station_mac {
 public:
-    // Throws std::invalid_argument that names the key, the value and what would be valid.
-    // `first_sn`: the sequence number of the first frame, 0 or more.
+    // Throws std::invalid_argument, which names the key, the value and the valid values. `first_sn`
+    // is the sequence number of the first frame, 0 or more.
     explicit base_station_mac(const link_config& config, frame_sn first_sn = 0);
     ~base_station_mac();
     base_station_mac(base_station_mac&&) noexcept;
     base_station_mac& operator=(base_station_mac&&) noexcept;
 
-    // False when the packet was dropped (counted with its reason). It came at the start of slot
-    // `now`, or `arrived_ns` nanoseconds after the start of slot 0; a queue discipline counts the
-    // time in the queue from there to the start of the slot that is planned.
+    // Returns false if the packet was dropped, and counts the reason. The packet arrived at the
+    // start of slot `now`, or `arrived_ns` nanoseconds after the start of slot 0. From then to the
+    // start of the planned slot a queue discipline counts its time in the queue.
     bool on_sdu(std::span<const std::uint8_t> packet, slot now) {
         return on_sdu(packet, slot_start_ns(now));
     }
     bool on_sdu(std::span<const std::uint8_t> packet, std::int64_t arrived_ns);
     void on_feedback(const slot_feedback& feedback);
-    // The plan of that slot did not go on the air: its frames count as failed, and its SDU
-    // boundaries as not reported, at once and not only after the retransmission delay. Does nothing
-    // for a slot that is resolved already, or was not planned.
+    // The plan of that slot was not sent. Its frames count as failed, and its SDU boundaries as not
+    // reported, at once and not only after the retransmission delay. The call has no effect if the
+    // slot was not planned or is already resolved.
     void on_not_sent(slot air);
     slot_plan plan(slot air);
-    // The same into `out`. The plan takes the place of what `out` held, whose buffers are used
-    // again, as in the other calls with `out`.
+    // Writes the same plan into `out` and replaces what `out` held. As in all calls with `out`, its
+    // buffers are used again.
     void plan(slot air, slot_plan& out);
-    // Uses every bin of the set (bit b: bin b) that it has something for; `bins` and `allocation`
-    // of the configuration do not matter.
+    // Plans in the given bins (bit b stands for bin b), as many as the waiting data needs. The
+    // settings `bins` and `allocation` have no effect here.
     void plan(slot air, std::uint32_t bins, slot_plan& out);
-    // The same with a limited number of bits of a grant; plan.grant.addressed tells whether this
-    // terminal has a section in it.
+    // The same with a limited number of bits in a common grant. plan.grant.addressed says whether
+    // this terminal has a section in it.
     void plan(slot air, std::uint32_t bins, const grant_room& room, slot_plan& out);
-    // Bits at the end of the grant that later plans leave to something else (an uplink grant,
-    // types/uplink_grant.h), where the grant is this terminal's alone; 0 at first.
+    // Later plans leave this many bits (0 at first) free at the end of a grant that is for this
+    // terminal alone. An uplink grant takes them (types/uplink_grant.h).
     void reserve_grant_bits(int bits);
-    // Units that wait for being sent again.
+    // Returns the number of units that wait to be sent again.
     std::size_t units_waiting() const;
-    // After look(air): bits that a section with a frame has at least, and whether there is
-    // something to say without a frame.
+    // Both are valid after look(air): the least bits of a section with a frame; and whether this
+    // terminal needs a section even without a frame.
     int least_section(slot air) const;
     bool wants_section() const;
-    // Processes the feedback that is due for slot `air` and returns what the scheduler may know;
-    // plan(air) has to follow. Throws std::logic_error for a slot that is planned.
+    // Processes the feedback that is due for slot `air`, and returns what a scheduler needs.
+    // plan(air) must follow. Throws std::logic_error if the slot is already planned.
     const scheduling_view& look(slot air);
 
-    // At run time, from the next plan on: everything except link.profile and link.eight_points (the
-    // constellation of 8-QAM). A new retransmission delay also holds for what is on the way. Throws
-    // as the constructor does.
+    // Changes the configuration from the next plan on, except link.profile and link.eight_points
+    // (the points of 8-QAM). A new retransmission delay also holds for frames that were sent
+    // already. Throws what the constructor throws.
     void reconfigure(const link_config& config);
 
-    // Sets the rules that from the next plan on share out the bins instead of `allocation` in
-    // plan(air), and choose the modulation instead of the switch table; nullptr: none. The caller
+    // From the next plan on these rules decide: the scheduler shares out the bins of plan(air) in
+    // place of `allocation`, the rule replaces the switch table; nullptr removes them. The caller
     // keeps the objects, which know this terminal by its number.
     void use(scheduler_port* own_scheduler, const openwip_cell& cell);
     void use(adaptation_port* own_adaptation, int user = 0);
 
     const base_statistics& statistics() const;
-    // The record of a slot that was planned not more than 60 slots ago; its `air` is another slot
-    // if the record is no longer kept.
+    // Returns the record of a slot that was planned at most 60 slots ago. For an older slot the
+    // record's `air` is another slot.
     const slot_record& record(slot air) const;
-    // The last slot up to which every frame is acknowledged or failed.
+    // Returns the last slot up to which all frames are acknowledged or have failed.
     slot resolved() const;
 
-    // Records the packets that arrive from now on in this journal, which has to exist until another
-    // one, or nullptr, replaces it.
+    // Records packets that arrive from now on in this journal. It must exist until another one (or
+    // nullptr) replaces it.
     void follow_packets(packet_journal* journal);
 
-    // Whether nothing is queued or outstanding: every packet has been sent or dropped.
+    // Returns true if nothing is queued or outstanding: every packet has been sent or dropped.
     bool idle() const;
 
 private:

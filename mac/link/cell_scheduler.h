@@ -6,38 +6,38 @@
 //   on_sdu(user, packet, now), on_feedback(user, feedback)    passed on to the user's MAC
 //   plan(air)                                                 one plan for each user
 //
-// A slot has `link.bins` bins for the whole cell. A user takes part while its terminal hears and
-// something waits for it that the bins it has got so far do not hold yet (failed units first, they
-// are sent before new data inside its bins; scheduling_view). So no bin stays empty while a user
-// has work, except under `fixed`.
+// A slot has `link.bins` bins for the whole cell. A user gets bins while two conditions hold: its
+// terminal is locked, and its waiting data does not fit into the bins that it has got in this
+// slot (scheduling_view; failed units are sent before new data). So no bin stays empty while a user
+// has data, except under `fixed`.
 //
 //   fixed              bin b of the first `bins` belongs to user b mod N, whether it has data or
 //                      not
-//   best               users take turns, each its best free bin; the first of a slot is the next of
-//                      the last slot's. With one user: the bins of the highest predicted SNR
-//   round_robin        the first `bins` bins in turn, going on in the next slot where this ended:
-//                      equal numbers of bins, whatever the channels
-//   max_rate           the bin and user of the highest rate of all, again and again: the largest
-//                      sum of rates
+//   best               users take turns, also from slot to slot, and each takes its best free bin.
+//                      With one user these are the bins of the highest predicted SNR
+//   round_robin        users take turns in the first `bins` bins, and the next slot goes on where
+//                      this one ended: all get the same number of bins, whatever their channels
+//   max_rate           the bin and user with the highest rate of all, again and again, which gives
+//                      the largest sum of rates
 //   proportional_fair  the highest rate relative to T, what the user has been getting; T is the
 //                      exponential mean over `averaging_slots` of acknowledged payload bits
 //
-// With one grant for all, a slot serves up to `most_served` users: the first to whom the method
-// gives a bin. Under `fixed` the users take turns where not all are served, bin b for those of the
-// slot. A user without a bin whose terminal is to be told of a window edge comes last.
+// With one grant for all users, a slot serves at most `most_served` of them: the first ones to whom
+// the method gives a bin. Under `fixed` the served users change from slot to slot. A user without a
+// bin whose terminal needs a new window edge comes last.
 //
-// The more sections, the less room for retransmissions (docs/explanation/mac.md): four leave some
-// for two in a slot. If more than that fail, those that find no room pile up until the windows are
-// full, and the cell then sends no more than the retransmissions that fit. So a further user is
-// served only if the failed units of all who are served, as many as their shares of the bins can
-// carry, find room beside the sections. The longer their lists, the fewer users a slot serves.
+// The more sections a grant has, the less room is left for retransmissions: four sections leave
+// room for two (docs/explanation/mac.md). If more units fail than fit, they wait until the
+// windows are full, and the cell then sends only retransmissions. So a further user is served
+// only if the failed units of all served users, as many as their bins can carry, fit beside the
+// sections.
 //
 // A scheduler of the user's own (link/own_sharing.h) takes the place of all of these.
 //
-// Rate: expected payload bits in error-free frames, at the modulation that the user's MAC would
-// send in the bin and the SNR that its terminal predicts. Payload bits alone would rate a deep fade
-// as high as a good bin of a far user, for k = 1 has no lower end. Of equal offers the user's whose
-// turn it is comes first.
+// The rate is the expected payload in error-free frames, at the SNR that the terminal predicts and
+// the modulation that the user's MAC would choose. Payload bits alone would rate a deep fade like a
+// good bin of a far user, as BPSK has no lower limit of SNR. Of equal offers, that of the user
+// whose turn it is wins.
 #pragma once
 
 #include <array>

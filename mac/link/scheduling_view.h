@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The view of one user that a scheduler needs to share out the bins of a slot.
+// What a scheduler knows of one user when it shares out the bins of a slot.
 #pragma once
 
 #include <algorithm>
@@ -16,19 +16,19 @@ struct scheduling_view {
     bool hears = false;  // the terminal is locked and has sent feedback lately
     std::array<float, nof_bins> predicted_snr_db{};  // for this slot
     std::array<std::uint8_t, nof_bins> rate{};       // bits per symbol that a bin would get
-    // The waiting data, in the order in which bins take it, in nibbles: one piece for each failed
-    // unit, then the queue, as one piece (packing) or as one for each packet. A bin takes its
-    // payload's worth from the first piece and nothing from the next. More pieces than bins never
-    // matter.
+    // The data that waits for this user, in nibbles, as pieces in the order in which they are sent:
+    // one piece for each failed unit, then the queue. With packing the queue is one piece,
+    // otherwise each packet is one. A bin carries data of one piece only. There is no room for more
+    // pieces than bins, as a slot cannot carry more.
     std::array<int, nof_bins> piece{};
     int nof_pieces = 0;
-    int nof_failed = 0;  // of the pieces, the failed units
+    int nof_failed = 0;  // how many of the pieces are failed units
 };
 
-// Bins by falling SNR, of equal ones the lower first. No NaN.
+// Sorts the bins by falling SNR; of bins with equal SNR the lower comes first. No SNR may be NaN.
 inline std::array<bin_index, nof_bins> strongest_first(const std::array<float, nof_bins>& snr_db) {
-    // The place of a bin is the number of those before it. Counted for all bins at a time, in whole
-    // vectors, this is faster than sorting.
+    // The position of a bin in the order is the number of bins before it. Counting them for all
+    // bins at once, in whole vectors, is faster than sorting.
     constexpr std::size_t room = 32;
     static_assert(nof_bins <= room);
     std::array<float, room> own{};
@@ -46,14 +46,14 @@ inline std::array<bin_index, nof_bins> strongest_first(const std::array<float, n
     return order;
 }
 
-// The rest of the pieces of a view while bins are given out.
+// The pieces of a view that are left while a scheduler gives bins to the user.
 class open_pieces {
 public:
     open_pieces() = default;
     explicit open_pieces(const scheduling_view& v) : left_(v.piece), end_(v.nof_pieces) {}
 
     bool any() const { return first_ < end_; }
-    // Gives out a bin that holds this many nibbles of payload.
+    // Subtracts what a bin with this many nibbles of payload carries.
     void give(int nibbles) {
         if (!any()) return;
         int& piece = left_[static_cast<std::size_t>(first_)];
@@ -67,8 +67,8 @@ private:
     int end_ = 0;
 };
 
-// The bins of highest predicted SNR, at most n, no more than what waits needs: otherwise a short
-// packet would fill the lowest of the best bins, not the best of them.
+// Returns the n bins with the highest predicted SNR, or fewer if the waiting data needs fewer.
+// Otherwise a short packet would be sent in the lowest bins of the set and not in the strongest.
 inline std::uint32_t best_bins(const scheduling_view& view, link_profile profile, int n) {
     const auto order = strongest_first(view.predicted_snr_db);
     open_pieces open(view);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// TCP that takes damaged data, at the receiver alone (Alfredsson 2012, chapter 4): a segment with a
-// wrong checksum is not dropped but, when it surely belongs to a known connection, given a header
-// that follows from the connection and a right checksum, so that the unmodified TCP of the host
-// takes its data, errors and all, and acknowledges it. The sender sees no loss. Sans-I/O: sees the
-// packets between the link and the host's TCP, in both directions.
+// A receiver's TCP that takes damaged data (Alfredsson 2012, chapter 4). A segment with a wrong
+// checksum is not dropped if it surely belongs to a known connection. It gets a header that follows
+// from the connection, and a right checksum. The host's unmodified TCP then takes its data, with
+// the errors, and acknowledges it, so the sender sees no loss. No I/O: it is given packets in both
+// directions.
 //
 // A connection ("flow") becomes known from intact segments: outgoing ones tell what is expected
 // next (their acknowledgement number and window) and when the connection starts; incoming ones show

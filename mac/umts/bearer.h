@@ -11,14 +11,14 @@
 // allows, lost together or not at all. Nothing happens in an interval in which neither entity has a
 // PDU, so none is visited.
 //
-// With feedback::known there are no polls and no status reports: the sender knows the outcome of
-// each PDU, an arrival when it arrives, a loss again_ns after its interval (EasyLink of Lundsten,
-// appendix B).
+// With feedback::known there are no polls and no status reports. The sender knows the outcome of
+// each PDU: an arrival at once, a loss again_ns after its interval (EasyLink of Lundsten, appendix
+// B).
 //
-// The fate of each packet is kept in packet_account.h. An RLC that has failed (RESET unanswered) is
-// set up anew. Without acknowledgements a packet is lost when the PDUs up to its end have come, or
-// would have, and it has not been reassembled, or has been with another length. That happens when
-// 128 PDUs in a row are lost, which their 7-bit numbers do not show.
+// packet_account.h keeps the fate of each packet. An RLC that has failed (no answer to RESET) is
+// set up anew. Without acknowledgements a packet counts as lost if all its PDUs have come, or would
+// have come, and it was not reassembled, or with another length; this happens after 128 lost PDUs
+// in a row, which 7-bit numbers do not show.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The base station's half of an uplink by radio, for one terminal: what each downlink slot grants,
-// the ARQ that follows from what has come, packets out of the frames, and the feedback out of the
-// forms. Sans-I/O.
+// The base station's half of an uplink by radio, for one terminal. It decides what each downlink
+// slot grants, runs the ARQ, makes packets of the frames, and reads the feedback in the forms. It
+// does no I/O and has no clock.
 //
 //   plan(air)          the uplink grant of downlink slot `air`, to be put behind its own grant; or
 //                      nothing. Called once for each slot, in order
@@ -9,19 +9,19 @@
 //   units(j)           what the uplink slot that answers to slot j carries, for the receiver
 //   on_slot(report)    what came in that uplink slot; returns the feedback about slot j
 //
-// A frame that was granted in slot j is asked for again from plan(j + delay_slots) on, unless it
-// has come: the uplink slot may be handed over early, it counts as not known before. The same holds
-// for the buffer status. A frame is asked for until it comes, so no packet is lost on the way, and
-// packets come in order. What bounds this is the window: when 127 frames wait for the oldest one,
-// no new one is granted.
+// A frame that was granted in slot j is asked for again from plan(j + delay_slots) on, until
+// it comes. If the caller hands over the uplink slot earlier, its frames and its buffer
+// status are not used before. So no packet is lost on the way, and packets arrive in order.
+// The window sets a limit: while 127 frames wait for the oldest one, no new frame is
+// granted.
 //
-//   room             an uplink grant takes 56 bits of the downlink's grant. While more units wait
-//                    for being sent again on the downlink than fit beside it, only every 8th slot
-//                    has one: what is put off by that goes with the next slots, but no
-//                    retransmission is put off for ever
-//   bins of a slot   first those frames that are asked for again, oldest first and all of one
-//                    modulation; then new frames, as many as hold what the last buffer status says,
-//                    less what has been granted since; `standing_bins` at least
+//   room             an uplink grant takes 56 bits of the downlink's grant. While more failed units
+//                    wait on the downlink than fit beside it, only every 8th slot has an uplink
+//                    grant. The other slots then have room for the failed units, so that none
+//                    of them has to wait for ever
+//   bins of a slot   first the frames that are asked for again, oldest first, all of one
+//                    modulation; then new frames, as many as the last buffer status asks for less
+//                    those granted since then, and at least `standing_bins`
 //
 // Frames that carry nothing take no part in the stream.
 #pragma once

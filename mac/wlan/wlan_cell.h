@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An 802.11b cell: an access point and N stations that contend for one channel by the rules of the
-// DCF, packet by packet, without a clock. Everyone hears everyone, propagation takes no time, and
-// frames that begin in the same nanosecond destroy each other. A node that would start later hears
-// it and waits.
+// An 802.11b cell: an access point and N stations that contend for one channel by the rules
+// of the DCF, packet by packet, without a clock. Every node receives every other one,
+// propagation takes no time, and frames that begin in the same nanosecond collide. Any later
+// node waits.
 //
 //   node 0         access point, a queue for each station
 //   node 1..h-1    relays of a path of h hops, a queue upwards and one for each station
 //   node h..       stations
 //
-// Access: a node that has something to send and finds the channel idle for DIFS and its backoff
-// over sends at once; else its backoff goes down by one in every idle slot after DIFS (EIFS when it
-// could not read the frame before) and is frozen while the channel is busy. A backoff is drawn
-// after every frame that was delivered or dropped from 0..31, and from twice the window (63 ..
-// 1023) after each failed attempt. dcf_times.h has the time for which a CTS or ACK is waited for.
+// Access: a node with a frame sends at once if the channel has been idle for DIFS and its backoff
+// is over. Otherwise its backoff falls by one in each idle slot after DIFS (or EIFS, if it could
+// not read the last frame), and stops while the channel is busy. A backoff is drawn from 0..31
+// after each frame delivered or dropped; each failed attempt doubles the range (63 .. 1023).
+// dcf_times.h has the times for which a node waits for a CTS or ACK.
 //
 // A frame is tried `retry_limit` times; 0: 4 times when it is longer than the RTS threshold and so
 // follows an RTS, else 7 times (RTS themselves 7 times). Attempts fail by collision or, when only
 // one station sends, if attempt_errors decides so for data frames of that hop; RTS, CTS and ACK
 // have no such errors. With `dynamic_limit` the number of attempts is that of retry_control.h for
 // its hop. After the last attempt the frame is dropped. The access point instead (`put_back`)
-// leaves it first in its queue and serves the next queue, in turn. A station that does not receive
-// it would then take several times the air time of the others. Therefore the time of failed
-// attempts is a debt of the queue, and a queue in debt skips its turns until the other queues with
-// frames have had as much air time as those turns would have taken. While no other queue has
-// frames, the time that passes pays the debt: a sender that waits for an acknowledgement does not
-// give its share away.
+// With `put_back` the access point keeps the frame first in its queue instead, and serves the
+// next queue. A station that does not receive it would then take much more air time than the
+// others. So the time of failed attempts is a debt of the queue. A queue in debt skips its
+// turns until the other queues with frames have had as much air time. While no other queue has
+// frames, time alone pays the debt, so a sender that waits for an acknowledgement keeps its
+// share.
 //
-// Each direction is a packet link of all stations, a packet's tag its station. A packet is due when
-// its data frame's last bit has arrived.
+// Each direction is a packet link of all stations; a packet's tag is its station. A packet is due
+// when the last bit of its data frame has arrived.
 #pragma once
 
 #include <algorithm>

@@ -18,21 +18,21 @@
 // the estimate lacks there (more at the ends of the band). Such measures are taken from a table
 // over the SNR, in steps of a decibel, and interpolated.
 //
-// W is 0.2, 1, 2, 4 or 7 us (the narrowest, with half of its power on the tracked timing itself, is
-// for a single path): the narrower, the fewer degrees of freedom, the less noise passes. It
-// is chosen by generalised cross-validation, (rss / N) / (1 - dof / N)^2, smoothed over slots (see
-// `consider`), with three quarters of the degrees of freedom: about the best W the score is flat,
-// and what a narrower one leaves out of the channel is not only missing, it counts as noise. A path
-// that appears outside of the W in use is not in the estimate: no grant is decoded with it and the
-// tracking does not see it either. So slots without a grant look for a wider W with the pilots
-// alone; never for a narrower one, which a slot of nothing but noise would prefer.
+// W is 0.2, 1, 2, 4 or 7 us. A narrow W has few degrees of freedom, so less noise passes; the
+// narrowest, with half of its power at the tracked timing, is for a single path. Generalised
+// cross-validation chooses W: the score (rss / N) / (1 - dof / N)^2, smoothed over slots
+// (`consider`), with three quarters of the degrees of freedom, because the score is flat about the
+// best W, and the part of the channel that a narrow W misses also counts as noise. If a new path
+// appears outside W, the estimate does not contain it: no grant is decoded, and the tracking does
+// not see it. So slots without a grant try wider W from the pilots alone, but never narrower ones,
+// which pure noise would prefer.
 //
-// The middle of the window is the tracked timing, and the tracking follows the mean delay, which is
-// early where weak paths come late (3GPP's ETU: 0.6 us behind the first path and 4.4 before the
-// last, so that W would have to be 8.8 us). So the place of the window is cross-validated, too,
-// with the same matrices: another place is another timing, a phase that grows over the subcarriers.
-// Moves by an eighth of W to both sides are tried, and with the widest W by a quarter of it, which
-// finds a single path far from the others. If one is better, the tracking is moved.
+// The window's middle is the tracked timing, which follows the mean delay. This is too early where
+// weak paths come late: in 3GPP's ETU it is 0.6 us after the first path and 4.4 us before the last,
+// so W would have to be 8.8 us. So cross-validation also chooses the window's position. The
+// matrices stay the same, as another position is only another timing. Moves by an eighth of W are
+// tried to both sides, and with the widest W by a quarter, which finds a single path far away. If
+// one is better, the tracking moves.
 #pragma once
 
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A better channel from the decisions of a slot, for the frames that failed.
-//
-// Most symbols of a slot are decided right, also in most frames that fail. With them every used
-// resource element is known (3000 instead of 300): the estimate's noise falls by 10 dB, the
-// curvature of the channel over the slot can be taken in,
+// Most symbols of a slot are decided right, also in most failed frames. With
+// these decisions all used elements are known (3000 instead of 300). So the
+// estimate has 10 dB less noise, and it can contain the curvature of the channel
+// over the slot,
 //     h(n, t) = a(n) + t b(n) + (t^2 - 35/12) c(n),
 // and the interference between subcarriers, which the slope s = b + 2 t c makes (intercarrier.h),
 // can be subtracted.
@@ -12,14 +12,14 @@
 //   r = y - h x [- interference]        over all elements with a decision, else 0
 //   a += sum over d of shrink_d U_d <U_d, mean over the symbols of conj(x) r>,  b and c alike with
 //   the residual's moments over t and t^2 - 35/12
-// Computing the interference takes as long as all the rest. At the elements that are equalised
-// again, the interference according to the new slope is subtracted. From r it is subtracted only
-// where that is worth the time (slot_detector.cpp), according to the first slope, or in a
-// repetition according to the last one. The members U_d of the delay basis are orthogonal over the
-// band and the three polynomials over the slot, so the full grid needs no matrix. |x|^2 is 1 only
-// in the mean; because the step starts from the residual of a good estimate, the error that this
-// makes is small against the residual. shrink_d = q_d / (q_d + noise / weight), q_d = prior
-// variance of the coefficient.
+// The interference takes as long to compute as all the rest. It is always subtracted, with the
+// new slope, where symbols are equalised again. From r it is subtracted only if that is worth the
+// time (slot_detector.cpp), with the first slope, or with the last one in a repetition.
+// No matrix is needed, because the members U_d of the delay basis are orthogonal over
+// the band, and the three polynomials over the slot. |x|^2 is 1 only on average. The
+// error of this is small, because the step starts from the residual of a good estimate.
+// shrink_d = q_d / (q_d + noise / weight), where q_d is the prior variance of
+// coefficient d.
 //
 // Elements of unused bins have x = 0 and take no part. Detection afterwards:
 // (y - interference) conj(h) / |h|^2.

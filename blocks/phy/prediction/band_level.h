@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The level that all components of a channel share (shadowing), slot by slot, taken apart from
-// their fading.
+// Estimates the level that all components of a channel share in a slot (shadowing), and separates
+// it from their fading.
 //
-// Shadowing multiplies the whole band, so a filter for Clarke's process sees it as an error that
-// grows with the distance in time: at 75 km/h (4 dB, 2 m: 0.19 dB from slot to slot, 0.54 dB in
-// three) as much as everything else that it misses. The power of the band does not show the level
-// (it fades, too), but the part of the signal that the filters cannot predict does. With log
-// amplitudes l_0 of this slot and l_1.. of those before, as far as they are wrong, the innovation
-// of a component is
-//     e = c - sum_i w_i x_i = l_0 x^ - sum_i l_i w_i x_i + error of the filter and noise,
-// x_i its values in the slots before with their levels taken out, w the filter's weights, x^ their
-// sum. All components have the same l, each another x: some twenty equations for a few unknowns,
-// so that the past levels are found as well, and corrected in the history. (The part of e along x^
-// alone, how much larger the band is than expected, would be a single equation: 0.060 instead of
-// 0.048 of NMSE three slots ahead.) One or two components do not tell a level from what the filters
-// miss of their fading, so on a flat channel no level is taken out.
+// Shadowing multiplies the whole band. A filter for Clarke's process sees it as
+// an error that grows with the distance in time: at 75 km/h (4 dB, 2 m) 0.19 dB
+// from slot to slot and 0.54 dB in three, as much as all its other errors. The
+// power of the band does not show the level, as it fades, too; the part that the
+// filters cannot predict shows it. Let l_0 be the error of the log amplitude of
+// this slot, and l_1.. those of the slots before. The innovation of a component
+// is
+// Here x_i are its values in the slots before without their levels, w the filter's weights, x^ the
+// predicted value. All components share l, and each has another x: some twenty equations for few
+// unknowns, so past levels are found and corrected, too. (The part of e along x^ alone, that is,
+// how much larger than expected the band is, gives one equation: NMSE 0.060 instead of 0.048 three
+// slots ahead.) One or two components cannot tell a level from the filters' errors, so none is
+// found on a flat channel.
 //
 // Prior: l_0 = 0.95 l_1 + b + white, b = 0.6 b + white; a Kalman filter over b and 15 levels, one
 // equation after the other. What changes over more than 20 slots stays in the components, whose

@@ -7,8 +7,8 @@
 //    SNR / (SNR + 1) at the right m and about 1 / sqrt(510 blocks) without a signal (0.026 after
 //    three blocks; the largest of 5120 places about three times that). The threshold 0.15 is passed
 //    from -7 dB up. The phase is 2 pi CFO / 10 kHz: the CFO modulo 10 kHz.
-//    The pattern repeats, to within one sample, at every OFDM symbol: which of the six symbols is
-//    the first is still open. Of several cells the strongest makes the largest sum.
+//    The sum repeats, to within one sample, at every OFDM symbol, so it is still open which of the
+//    six symbols is the first. Of several cells, the strongest gives the largest sum.
 // 2. Pilots. Ten symbols of the last two slots are transformed; the products of neighbouring pilots
 //    are compared with what they should be (cell_search.h), over 6 symbol positions x those CFO of
 //    a whole number of subcarriers more that stay in reach x 30 slots in frame x the cells. In

@@ -8,23 +8,23 @@
 //
 // Both are learned from all samples, signal or not, over blocks of 5120 samples.
 //
-// DC: mean over blocks, with forgetting over 1024 (0.7 s). A notch as narrow as that (0.2 Hz) lets
-// subcarrier -1 pass wherever the frequency offset puts it: there its symbols, each 1 / 500 of the
-// power P and six a block, are what is left in the mean of n blocks, P / (3000 n), 38 dB below that
-// subcarrier at n = 1024. So a block counts by 1 / P: with W the sum of these the error is
-// 1 / (3000 W), whatever the level was before. While the mean is not above that (few blocks, no
-// offset), less of it is taken off: (1 - 1 / (3000 W |mean|^2)), and nothing below. An offset that
-// jumps (the board calibrates itself) shows in the mean of 16 blocks, in which the symbols come to
-// -47 dB of P: from -30 dB on, the mean starts again from those. A gain step starts it anew.
+// DC is the mean over blocks, with forgetting over 1024 blocks (0.7 s). So narrow a notch (0.2 Hz)
+// lets subcarrier -1 pass. Its symbols, each with 1 / 500 of the power P, six in a block, leave P
+// / (3000 n) in the mean of n blocks, 38 dB below that subcarrier at n = 1024. So each block has
+// the weight 1 / P; with W the sum of the weights the error is 1 / (3000 W). Only the share 1 - 1
+// / (3000 W |mean|^2) of the mean is subtracted, and nothing if this is negative. If the offset
+// jumps (a board that calibrates itself), the mean of 16 blocks shows it: symbols come to -47 dB
+// of P there, and above -30 dB the mean starts again from those blocks. A gain step starts it
+// anew.
 //
 // Image: signal and noise are circular, E[x^2] = 0, so that c = E[y^2] and p = E|y|^2 tell
 // b = c / (p + sqrt(p^2 - |c|^2)), and z = y - b conj(y) is circular. The products of mirrored
 // subcarriers spread |c| / p by sqrt(1 / (1500 n)): the image that this makes is 38 + 10 log n dB
 // below the signal, 68 at n = 1024; n is the effective number of blocks, weighted by power. Used
-// from n = 32 on (53 dB), shrunk as above. A block that is nearly real (|c| > p / 2) is not of such
-// a signal and does not count. An image that the transmitter made turns at twice the frequency
-// offset and averages out, unless the offset is below 1 Hz: then what the channel leaves of it is
-// removed or, if the channel has changed since, added once more.
+// From n = 32 on (53 dB) b is used, reduced in the same way. A block that is nearly real (|c| > p /
+// 2) does not come from such a signal and does not count. An image of the transmitter turns at
+// twice the frequency offset and averages out. With an offset below 1 Hz it does not: it is then
+// removed as well, or added again if the channel has changed since.
 //
 // Which samples are in a block follows from their index: nothing depends on how the samples were
 // cut into calls.

@@ -11,18 +11,18 @@
 // of a fading channel wanders by a sample within 10 ms, and there is nothing to gain in following
 // that. The integrator's gain K^2/32 makes the loop critically damped.
 //
-// Timing is where the estimator's window has its middle. That is the mean delay, until the
-// estimator finds the channel better in a window that is elsewhere (channel_estimator.h). Then it
-// stays that far from the mean delay of a second or so, K falling to 1/64: a late path that is the
-// strongest for a while must not take the window with it.
+// The timing is the middle of the estimator's window. It follows the mean delay until the estimator
+// finds a better window elsewhere (channel_estimator.h). Then it keeps this distance from the mean
+// delay, over a second or so, with K falling to 1/64, so that a late path that is strongest for a
+// short time does not move the window.
 //
-// Every step of the CFO bends the phase of the measured channel. `turn` is what the steps since the
-// loop settled have added up to at the middle of the present slot: the channel times exp(j turn) is
-// the one that a receiver with constant CFO correction would have seen, which is what a predictor
-// needs. In the same way every step of the timing tilts the phase over the band: `shift` is what
-// the steps have added up to in samples, the drift left out, and the channel of subcarrier k times
-// exp(-j 2 pi k shift / 768) is free of them. Without that the NMSE of the prediction three slots
-// ahead is 0.39 on typical urban at 125 Hz (docs/results/curves.md has the value with it).
+// Every step of the CFO turns the phase of the measured channel. `turn` is the sum of these turns
+// since the loop settled, at the middle of the present slot. The channel times exp(j turn) is the
+// one with a constant CFO correction, which a predictor needs. In the same way every step of the
+// timing tilts the phase over the band. `shift` is the sum of these steps in samples, without the
+// drift; the channel of subcarrier k times exp(-j 2 pi k shift / 768) is free of them. Without
+// `shift` the NMSE of the prediction three slots ahead is 0.39 on typical urban at 125 Hz (with it:
+// docs/results/curves.md).
 //
 // Positions are an integer sample and a fraction: the integer moves when the fraction leaves
 // +-0.6.
