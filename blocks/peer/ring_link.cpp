@@ -164,7 +164,7 @@ ring_link::~ring_link() {
 
 void ring_link::listen_on(const std::string& path, const std::string& what) {
     check_free(path, what);
-    ::unlink(path.c_str());  // of a process that is gone
+    ::unlink(path.c_str());  // the socket of a process that is gone
     listener_ = make_local_socket();
     const auto address = address_of(path);
     // The group may connect: in a cell's folder that of the cell's account.

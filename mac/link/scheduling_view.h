@@ -22,7 +22,7 @@ struct scheduling_view {
     // matter.
     std::array<int, nof_bins> piece{};
     int nof_pieces = 0;
-    int nof_failed = 0;  // of the pieces, the failed units
+    int nof_failed = 0;  // number of the pieces that are failed units
 };
 
 // Bins by falling SNR, of equal ones the lower first. No NaN.

@@ -140,7 +140,7 @@ private:
     discarded_fn discarded_;
     std::vector<stored> ring_;
     std::vector<held> sdus_;
-    std::size_t front_ = 0, count_ = 0;  // of sdus_
+    std::size_t front_ = 0, count_ = 0;  // first and number of SDUs in the ring sdus_
     std::size_t unsent_ = 0;             // the first SDU with octets that are in no PDU yet
     pdu_builder builder_;
     std::vector<std::uint8_t> data_;

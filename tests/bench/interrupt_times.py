@@ -30,7 +30,7 @@ REFILL, DIVISION, ENTRY, EXIT = 3, 12, 12, 12
 BARRIER = 16
 # STM32F446 (RM0390, 3.4): a line of 128 bits comes from flash with 5 wait states at 168 MHz. The
 # bound assumes that caches and prefetch never help. The wait states count for each line of each
-# basic block, for a line that was being fetched when a branch is taken, and for a constant in flash.
+# basic block, for a line that was being fetched when a branch is taken, and for each constant.
 LINE, WAIT = 16, 5
 # assumed for each access: four cycles of the slowest bus (42 MHz); RM0390 has no number
 PERIPHERAL = 16

@@ -19,7 +19,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import kept_result
 from openwip_cli.figures import estimates
 
-Values = dict[int, float]  # of the realisations
+Values = dict[int, float]  # realisation -> value
 METRICS = {
     "goodput_mbps": "goodput_mbps",
     "median_ms": "packet_delay_ms:50",
@@ -57,7 +57,7 @@ def rows_of(found: dict[tuple[str, ...], dict[str, Values]]) -> list[dict[str, A
 
 
 def gains_of(found: dict[tuple[str, ...], dict[str, Values]]) -> list[dict[str, Any]]:
-    """The figures of queues that mark by the predicted rate over those that mark by sojourn time."""
+    """Figures of queues that mark by the predicted rate over those that mark by sojourn time."""
     return [
         dict(zip(SETTINGS[:-1], point))
         | {

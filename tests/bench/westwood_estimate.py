@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Why Linux's Westwood+ loses more than Reno on a bearer of 384 kbit/s with packets of 576 bytes
-(docs/results/umts.md). It takes the acknowledgements of a download of experiment U-B6 (virtual time,
-PDUs delivered out of order, 10 % of the blocks lost) from its capture, and computes the bandwidth
-estimate from them as net/ipv4/tcp_westwood.c does.
+(docs/results/umts.md). It takes the acknowledgements of a download of experiment U-B6 (virtual
+time, PDUs delivered out of order, 10 % of the blocks lost) from its capture, and computes the
+bandwidth estimate from them as net/ipv4/tcp_westwood.c does.
 
 It prints JSON. Each estimate is a mean over all recoveries, in segments: the bandwidth times the
 least round-trip time, which is the window that a sender continues with after a recovery.

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An attacker: runs as the user nobody beside a medium or a whole cell of root's. In a loop, as fast
-as it can, it tries everything by which that user might own, enter, read or replace what belongs to
-the cell. It prints a line for each attack that succeeds, and at its end how often it tried.
+"""An attacker that runs as the user nobody beside a medium or a whole cell of root's. In a loop, as
+fast as it can, it tries everything by which that user might own, enter, read or replace what
+belongs to the cell. It prints a line for each attack that succeeds, and at its end how often it
+tried.
 
 usage: rogue_user.py NAME FOLDER [--inside PATH...] [--shared FOLDER --files NAME...]
        [--programs END...] [--namespaces NAME...]

@@ -21,7 +21,7 @@ constexpr int covariance_slots = 1500;
 constexpr int classes_a_slot = 4;
 constexpr int pairs_a_slot = 8;
 constexpr double coherence = 0.005;  // squared coherence of two components that is taken for chance
-constexpr double resolution = 1e-12;  // of the power of one component in that of another
+constexpr double resolution = 1e-12;  // least share of one component's power in another's
 constexpr int recent_slots = 24;
 // growth() estimates a factor. Both are inverse variances: that of the estimate from which on the
 // factor is used at all, and that of the prior of the factor's logarithm (1 dB).

@@ -8,7 +8,7 @@
 //    three blocks; the largest of 5120 places about three times that). The threshold 0.15 is passed
 //    from -7 dB up. The phase is 2 pi CFO / 10 kHz: the CFO modulo 10 kHz.
 //    The pattern repeats, to within one sample, at every OFDM symbol: which of the six symbols is
-//    the first is still open. Of several cells the strongest makes the largest sum.
+//    the first is still open. If there are several cells, the strongest makes the largest sum.
 // 2. Pilots. Ten symbols of the last two slots are transformed; the products of neighbouring pilots
 //    are compared with what they should be (cell_search.h), over 6 symbol positions x those CFO of
 //    a whole number of subcarriers more that stay in reach x 30 slots in frame x the cells. In
@@ -41,7 +41,7 @@ namespace wip::phy {
 struct acquired {
     std::int64_t slot_start = 0;  // sample time of a slot in the last two slots
     int cell = 0;
-    int slot_in_frame = 0;  // of that slot
+    int slot_in_frame = 0;  // number of that slot in its frame
     double cfo_hz = 0;
 };
 
@@ -72,7 +72,7 @@ private:
     bool wide_ = false;  // this attempt has the larger range of CFO
     aligned_vector<cf32> folded_, window_, spectrum_, rotation_, sums_;
     double energy_ = 0;
-    int blocks_ = 0;         // that folded_ is the sum of
+    int blocks_ = 0;         // number of blocks summed in folded_
     int next_decision_ = 0;  // number of blocks at which pilots are compared next
 };
 

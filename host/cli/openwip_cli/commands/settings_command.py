@@ -67,7 +67,7 @@ class RunningSettings:
             }
 
     def find(self, key: str, path: str | None) -> controls.Control:
-        """The setting with this key; with `path` (SENDER:RECEIVER), the setting of that path. Raises
+        """The setting with this key; with `path` (SENDER:RECEIVER), that of this path. Raises
         BadInput."""
         if path is not None and path not in self.paths:
             raise not_valid(
