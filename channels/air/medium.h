@@ -131,7 +131,7 @@ private:
         process_watch watch;
         std::atomic<std::uint64_t> malformed{0};  // values that were refused, for status
     };
-    std::vector<node_state> known_;
+    std::vector<node_state> known_;  // one for each node
     struct loss {
         sample_model::event_times times;
         tick length;
