@@ -14,7 +14,7 @@ namespace wip {
 
 namespace {
 
-constexpr std::size_t most_inputs = 4096;  // that are converted at a time
+constexpr std::size_t most_inputs = 4096;  // number of samples converted at a time
 // Half lengths of the two half-band filters, as long as their transition bands ask for: they begin
 // at the edge of the cell, 2.505 MHz, and end at its image.
 constexpr unsigned int up_half = 40, down_half = 8;
@@ -76,7 +76,7 @@ struct resampler::chain {
 resampler::resampler(double input_hz)
     : ratio_(checked_ratio(input_hz)), filters_(std::make_unique<chain>(ratio_)) {
     // Gain and latency are not the same in all versions: they are measured, with a slow tone.
-    constexpr double period = 2000;  // samples of the output; no latency is half of it
+    constexpr double period = 2000;  // of the tone, output samples; more than twice any latency
     const auto tone = [](double at) { return std::polar(1.0, 2 * std::numbers::pi * at / period); };
     std::vector<cf32> in(static_cast<std::size_t>(period / ratio_)), out;
     for (std::size_t n = 0; n < in.size(); ++n) in[n] = cf32(tone(static_cast<double>(n) * ratio_));

@@ -88,7 +88,7 @@ private:
 
     slot_link_config config_;
     std::unique_ptr<peer::peer_link> link_;
-    clock::time_point deadline_;  // by which there has to be a connection
+    clock::time_point deadline_;  // time until which a connection may take
     clock::time_point last_watch_;
     bool greeted_ = false;
     bool was_connected_ = false;

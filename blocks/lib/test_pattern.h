@@ -25,7 +25,7 @@ struct test_pattern_config {
     int modulation = 2;     // bits per symbol 1..8
     std::vector<int> bins;  // ascending, 0..24; empty: all
     std::uint64_t seed = 1;
-    int transmissions = 1;  // of every frame, 1..8
+    int transmissions = 1;  // how often each frame is sent, 1..8
 };
 
 class test_pattern {

@@ -22,7 +22,7 @@ namespace wip::os {
 
 namespace {
 
-constexpr std::uint64_t wakes_between_polls = 50;  // of standard input
+constexpr std::uint64_t wakes_between_polls = 50;  // wake-ups between two polls of standard input
 
 void check(int error, const char* what) {
     if (error != 0) throw machine_error(what, error);

@@ -12,7 +12,7 @@ std::vector<int> usable_cores();
 
 struct wake_up_cost {
     double round_trip_us;  // median
-    double processor_us;   // of both threads, kernel and user, for each round trip (mean)
+    double processor_us;   // both threads, kernel and user, for a round trip (mean)
 };
 
 // Measures `turns` round trips between a thread on core `a` and one on core `b` (may be the same),

@@ -27,7 +27,7 @@ enum class end : std::uint8_t { bind, connect };
 struct link_config {
     std::string endpoint;
     end which = end::bind;
-    std::string name;  // of the endpoint, for errors: endpoints.NAME
+    std::string name;  // endpoint's name in errors: endpoints.NAME
     // The other end is lost when it does not even answer the link itself for so long (stopped, hung
     // machine); 0: never.
     std::chrono::milliseconds silence{0};

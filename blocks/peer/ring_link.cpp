@@ -164,7 +164,7 @@ ring_link::~ring_link() {
 
 void ring_link::listen_on(const std::string& path, const std::string& what) {
     check_free(path, what);
-    ::unlink(path.c_str());  // of a process that is gone
+    ::unlink(path.c_str());  // the socket of a process that is gone
     listener_ = make_local_socket();
     const auto address = address_of(path);
     // The group may connect: in a cell's folder that of the cell's account.
@@ -366,10 +366,13 @@ bool ring_link::receive(std::span<const std::uint8_t>& out) {
     return false;
 }
 
+// Called before this end sleeps on its bell: tells the other end to ring it. False: something may
+// have come already.
 bool ring_link::rest(bool for_urgent_only) {
     return !reader_ || reader_->rest(for_urgent_only ? sleep::for_urgent : sleep::for_any);
 }
 
+// Called after the sleep: the other end need not ring any more, and the bell is emptied.
 void ring_link::rise(bool readable) {
     if (reader_) reader_->rise();
     std::uint64_t count = 0;

@@ -22,7 +22,7 @@ constexpr tick lost_at_once = 7680,
 constexpr tick realtime_lead = 25600;  // start of a burst without a time, from now: 3.3 ms
 constexpr std::int64_t longest_sleep_ns = 20'000'000;
 constexpr std::int64_t watch_interval_ns = 100'000'000;
-constexpr std::size_t most_changes_ahead = 4096;  // of one node's frequency or gain
+constexpr std::size_t most_changes_ahead = 4096;  // planned changes of one node's frequency or gain
 constexpr double largest_value = 1e12;            // Hz or dB of a command
 constexpr tick longest_latency = transmit_fifo_size;
 

@@ -125,13 +125,13 @@ private:
     // State of a node that the medium keeps outside of the shared memory, which the node can write.
     struct node_state {
         std::uint32_t claims = 0;          // the claim that is served
-        std::uint64_t commands_taken = 0;  // of that claim
+        std::uint64_t commands_taken = 0;  // commands taken from that claim
         bool refused = false;              // detached until the next claim, for wrong counters
         std::uint64_t displaced = 0;       // value of node_block::displaced when it was reported
         process_watch watch;
         std::atomic<std::uint64_t> malformed{0};  // values that were refused, for status
     };
-    std::vector<node_state> known_;
+    std::vector<node_state> known_;  // one for each node
     struct loss {
         sample_model::event_times times;
         tick length;

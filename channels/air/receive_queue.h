@@ -27,8 +27,8 @@ public:
         enum kind { nothing, samples, late, overflow, ended } what = nothing;
         tick position = 0;   // tick of the next sample (kind samples), or of the event
         tick available = 0;  // released samples from `position` on, at most a ring
-        tick start = 0;      // of the window
-        tick end = never;    // of the window; never: not known yet
+        tick start = 0;      // begin of the window
+        tick end = never;    // end of the window; never: not known yet
         bool cut = false;    // the window ends in an overflow
     };
     // The present state of the stream. late, overflow and ended are reported once and consume the
@@ -48,7 +48,7 @@ private:
     const cf32* ring_;
     std::uint64_t taken_;  // windows
     window* window_ = nullptr;
-    tick start_ = 0;  // of that window
+    tick start_ = 0;  // begin of that window
     tick position_ = 0;
 };
 

@@ -72,7 +72,7 @@ public:
     // Processes that were refused because of their user.
     std::uint64_t refused() const noexcept { return refused_.load(); }
 
-    static std::string path(const std::string& name);  // of the socket of this user's medium
+    static std::string path(const std::string& name);  // path of the socket of this user's medium
     static bool valid_name(const std::string& name);   // 1 to 31 of a-z A-Z 0-9 _ . -
 
 private:
@@ -98,8 +98,8 @@ private:
     double speed_ = 1;
     std::string label_;
     std::optional<held_name> name_;
-    descriptor file_, listener_, wake_;  // of a created one
-    descriptor connection_;              // of an attached one
+    descriptor file_, listener_, wake_;  // descriptors of a created object
+    descriptor connection_;              // descriptor of an attached object
     std::atomic<std::uint64_t> refused_{0};
     std::jthread server_thread_;
 };

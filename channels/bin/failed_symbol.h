@@ -41,7 +41,7 @@ private:
     struct neighbour {
         double x, y, norm;
     };
-    std::vector<neighbour> neighbours_;  // of label 0, of label 1, ...
+    std::vector<neighbour> neighbours_;  // neighbours of label 0, of label 1, ...
     // [label]: its first entry in neighbours_; last: the number of entries.
     std::vector<std::size_t> first_;
     std::span<const double> log_rate_;  // by SNR in dB

@@ -78,6 +78,7 @@ moments moments_of(const delay_profile& profile, double doppler_hz) {
                 const double share = direct_share(t);
                 const double angle = 2 * std::numbers::pi * df * subcarrier_hz(250) * t.delay_s;
                 r += std::polar(powers[p] * (1 - share) * j0, angle);
+                // The direct path of a Rice tap has 0.7 of the Doppler frequency.
                 const double shift = t.fading != tap_fading::constant ? 0.7 * turns : 0;
                 d += std::polar(powers[p] * share, angle + 2 * std::numbers::pi * shift);
             }

@@ -57,7 +57,7 @@ private:
     bin_response response_;
     sample_model::tap_curves taps_;
     std::optional<sample_model::tap_curves> direct_, error_;
-    float keep_ = 1, direct_gain_ = 0, error_gain_ = 0;  // of a, d, w
+    float keep_ = 1, direct_gain_ = 0, error_gain_ = 0;  // weights of a, d, w
     float floor_ = 0;                                    // s sum P_p
     std::shared_ptr<slot_gain> gain_;
     slot_count horizon_;

@@ -40,7 +40,7 @@ private:
         double step = 1, nmse = 0;
     };
     struct histogram {
-        std::vector<double> amplitude, weight;  // of sqrt(g), cells that are not empty
+        std::vector<double> amplitude, weight;  // non-empty cells of sqrt(g)
         double mean = 0, square = 0;            // E g, E g^2
     };
     static histogram histogram_of(const trace_channel& trace);

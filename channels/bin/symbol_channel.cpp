@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t symbols = payload_symbols_per_bin;
 constexpr std::size_t padded = 112;    // whole vectors
-constexpr std::size_t counters = 128;  // of one frame, for its random numbers
+constexpr std::size_t counters = 128;  // counters of the random numbers of a frame
 constexpr int store_capacity = 8192;
 
 using float_block = std::array<float, padded>;
@@ -63,7 +63,7 @@ struct symbol_channel::state {
 
     bool keep = false;
     slot_symbols kept;
-    alignas(64) float_block re{}, im{};  // of the frame at hand
+    alignas(64) float_block re{}, im{};  // points of the frame at hand
     label_block sent{}, detected{};
 };
 

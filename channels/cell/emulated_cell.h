@@ -55,11 +55,11 @@ struct snr_source {
 
 struct emulation_config {
     cell_config cell;      // link, users, scheduling
-    uplink_config uplink;  // of every terminal
+    uplink_config uplink;  // the same for every terminal
     // The uplink is a radio's, of one terminal, instead of the line `uplink`, of which queue and
     // feedback_loss hold.
     std::optional<radio_uplink_config> radio_uplink;
-    double uplink_snr_offset_db = 0;  // of its channel over that of the downlink
+    double uplink_snr_offset_db = 0;  // SNR of its channel less the downlink's
     bin_model::error_method errors = bin_model::error_method::symbols;
     packet_model::wired_config to_base, from_base;
     std::uint64_t seed = 1;
@@ -251,7 +251,7 @@ private:
         std::vector<std::uint8_t> data;
     };
     std::deque<leaving_packet> to_terminal_;
-    std::span<const slot_plan> plans_;  // of the last slot
+    std::span<const slot_plan> plans_;  // plans of the last slot
 };
 
 }  // namespace wip::cell_model

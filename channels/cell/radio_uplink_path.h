@@ -28,7 +28,7 @@ namespace wip::cell_model {
 
 struct radio_uplink_path_config {
     radio_uplink_config mac;
-    double snr_offset_db = 0;  // of the uplink's channel over that of the downlink
+    double snr_offset_db = 0;  // SNR of the uplink's channel less the downlink's
     double feedback_loss = 0;  // probability that a form is lost besides
     bin_model::symbol_channel_config air;
 };
@@ -69,9 +69,9 @@ private:
     int tag_ = 0;
     slot now_;
     std::optional<slot_feedback> feedback_;      // about the last slot
-    std::optional<uplink_grant> grant_;          // of that slot
+    std::optional<uplink_grant> grant_;          // grant of that slot
     const uplink_transmission* sent_ = nullptr;  // in this slot
-    std::optional<uplink_report> received_;      // of the last uplink slot
+    std::optional<uplink_report> received_;      // report about the last uplink slot
     slot_report carried_;
     std::uint64_t forms_ = 0, forms_lost_ = 0;
     mutable uplink_statistics line_;

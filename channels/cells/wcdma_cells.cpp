@@ -64,6 +64,7 @@ double wcdma_cells::normal() {
     return r * std::cos(2 * std::numbers::pi * fraction(random_));
 }
 
+// Gives the user a new random course.
 void wcdma_cells::turn(int user) {
     const double angle = 2 * std::numbers::pi * fraction(random_);
     courses_[static_cast<std::size_t>(user)] = {std::cos(angle), std::sin(angle)};
@@ -177,7 +178,7 @@ void wcdma_cells::uplink_slot(int slot, std::span<const float> powers) {
             all_w_[static_cast<std::size_t>(c * config_.carriers + carrier)] = sum;
         }
     }
-    std::ranges::fill(of_cell_w_, 0.0f);
+    std::ranges::fill(of_cell_w_, 0.0f);  // here: the power that a site receives from its users
     for (int u = 0; u < config_.users; ++u) {
         own_w_[static_cast<std::size_t>(u)] = received_w_[link(cell(u), u)];
         of_cell_w_[sum_of(cell(u), u)] += own_w_[static_cast<std::size_t>(u)];
@@ -219,6 +220,8 @@ float wcdma_cells::ratio(float own, float inside, float outside) const {
            (static_cast<float>(config_.orthogonality) * inside + outside + noise_w_);
 }
 
+// Decides for each user whether its block is lost: below the target, or with a probability that has
+// its middle (one half) there.
 void wcdma_cells::judge() {
     const double middle = (config_.target_low_db + config_.target_high_db) / 2 - config_.margin_db;
     for (int u = 0; u < config_.users; ++u) {

@@ -89,7 +89,7 @@ private:
     std::vector<int> serving_;
     std::vector<float> shadow_db_, gain_;              // [cell][user]
     std::vector<float> own_w_, own_gain_, outside_w_;  // [user], of a slot
-    std::vector<float> received_w_;                    // of a slot, [cell][user]
+    std::vector<float> received_w_;                    // received power in a slot, [cell][user]
     std::vector<float> all_w_, of_cell_w_;             // [cell][carrier]
     std::vector<float> sir_;                           // SIR of each user in this slot
     std::vector<float> sir_lowest_;                    // lowest SIR of the block so far

@@ -15,6 +15,7 @@ constexpr auto longest_silence = static_cast<tick>(mix::sample_rate);
 // brings, one piece that is not mixed yet and one that has just been received, and as much again
 // for lost samples between them. It is not larger, so that it stays in a cache.
 std::size_t ring_size(const mix::mixer& m, tick chunk) {
+    // room for another channel, whose profile may be longer
     constexpr double another = 10 * sample_model::max_profile_delay_s * mix::sample_rate;
     return std::bit_ceil(
         static_cast<std::size_t>(2 * (m.max_delay() + static_cast<tick>(another) + 2 * chunk)));

@@ -61,9 +61,9 @@ struct fader_status {
     std::uint64_t overflows = 0;             // at a receiver
     std::uint64_t gaps = 0;                  // stretches of lost samples, replaced by zeros
     std::uint64_t lost_samples = 0;          // in these gaps
-    std::uint64_t silences = 0;              // of a receiver, each longer than a second
+    std::uint64_t silences = 0;              // silences of a receiver, longer than a second
     std::uint64_t late = 0, underflows = 0;  // at a transmitter
-    std::uint64_t stalls = 0;                // of a transmitter (fading_radio.h)
+    std::uint64_t stalls = 0;                // stalls of a transmitter (fading_radio.h)
     std::uint64_t clipped = 0;  // real or imaginary parts at full scale in what was sent
     // Least time between the end of mixing a piece and its time on the air, in samples. All radios
     // share one time, even those of different devices (host/cabled/usrp_radio.cpp refuses radios

@@ -14,7 +14,7 @@ class fading_radio {
 public:
     struct received {
         enum { samples, lost, nothing } what = nothing;  // lost: an overflow, or a time error
-        mix::tick time = 0;                              // of the first sample
+        mix::tick time = 0;                              // time of the first sample
         std::size_t size = 0;
     };
     struct events {

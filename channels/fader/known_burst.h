@@ -49,7 +49,7 @@ struct heard_burst {
     tick centre = 0;
     double cfo = 0;             // cycles per sample
     double power = 0;           // mean of |x|^2
-    std::vector<cf32> samples;  // of the measured windows
+    std::vector<cf32> samples;  // samples of the measured windows
 };
 
 // The channel's response from a received burst. `cfo`: the approximate carrier offset in cycles per

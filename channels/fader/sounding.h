@@ -60,15 +60,15 @@ public:
     // Replaces the samples received at a node from `first` on by the burst, or by zeros, until
     // end().
     void replace(std::size_t node, tick first, std::span<cf32> x) const;
-    // Takes the samples for a node's transmitter, by their time at the receivers.
+    // Takes the samples that go to a node's transmitter, with their time at the receivers.
     void heard(std::size_t node, tick first, std::span<const cf32> y, mix::mixer& mixer);
     // The results of all pairs; nullopt until all are complete.
     std::optional<std::vector<sounding_result>> results() const;
 
 private:
     struct pair : node_pair {
-        tick begin;                 // of the burst of node `from`
-        std::optional<tick> first;  // of the measured windows; nullopt: not known yet
+        tick begin;                 // begin of the burst of node `from`
+        std::optional<tick> first;  // begin of the measured windows; nullopt: not known yet
         std::vector<cf32> y{};
         std::array<std::vector<mix::path_tap>, windows> commanded{};
     };
@@ -79,7 +79,7 @@ private:
     std::vector<cf32> sequence_;
     std::vector<pair> pairs_;
     tick end_;
-    bool complete_ = false;  // of all pairs
+    bool complete_ = false;  // all pairs are measured
     mutable std::vector<sounding_result> results_;
     mutable std::mutex mutex_;
 };

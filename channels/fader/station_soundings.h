@@ -21,7 +21,7 @@ namespace wip::cabled {
 
 struct station_sounding {
     std::size_t from = 0, to = 0;
-    tick centre = 0;           // of the burst, in the fader's time of reception
+    tick centre = 0;           // centre of the burst, in the fader's time of reception
     burst_response commanded;  // without noise
     double snr_db = 0;         // expected from the fader's noise at `to`; the receiver adds its own
     std::string why_not{};     // reason for which it does not show the taps; empty: it does
@@ -32,7 +32,7 @@ public:
     explicit station_soundings(const mix::mix_config& config);
     // Takes the samples received at a node.
     void received(std::size_t node, tick first, std::span<const cf32> x, mix::mixer& mixer);
-    std::vector<station_sounding> heard() const;  // of the last four starts of each station
+    std::vector<station_sounding> heard() const;  // for the last four starts of each station
 
 private:
     void command(std::size_t node, const heard_burst& b, mix::mixer& mixer);

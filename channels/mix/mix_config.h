@@ -32,7 +32,7 @@ struct channel_request {
 struct node_config {
     std::string name;
     std::optional<double> noise_dbfs;  // at the receiver's input, over the whole sample rate
-    std::vector<sample_model::impairment_config> impairments{};  // of its receiver, in this order
+    std::vector<sample_model::impairment_config> impairments{};  // the receiver's, in this order
     // A clock_offset among them is the receiver's own sampling clock: the impairments before it act
     // at the medium's rate, those after it at the receiver's. A gap is an overflow.
     double transmit_dbfs = nominal_transmit_level.value;  // transmitted level with all bins in use
@@ -46,7 +46,7 @@ struct path_config {
     std::optional<sample_model::channel_config> channel{};  // fading, movement, large-scale gain
     std::optional<sample_model::trace_config>
         trace{};                // instead of a channel: gains of an SNR trace
-    channel_request request{};  // from which `channel` was made
+    channel_request request{};  // request from which `channel` was made
     std::uint32_t user = 0;  // purpose of the channel's random numbers: paths with the same one and
                              // the same channel have the same fading
     std::vector<sample_model::impairment_config> impairments{};

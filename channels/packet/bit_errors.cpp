@@ -79,8 +79,8 @@ int bit_error_pattern::apply(std::span<std::uint8_t> bytes) noexcept {
 }
 
 bit_error_port::bit_error_port(const bit_error_config& config, spared spared_bytes, sink next)
-    : pattern_(config), spared_bytes_(std::move(spared_bytes)), next_error_(std::move(next)) {
-    if (!spared_bytes_ || !next_error_)
+    : pattern_(config), spared_bytes_(std::move(spared_bytes)), next_(std::move(next)) {
+    if (!spared_bytes_ || !next_)
         throw std::invalid_argument(
             "bit_error_port: spared_bytes or next is empty; valid: two functions");
 }
@@ -94,7 +94,7 @@ void bit_error_port::deliver(std::span<const std::uint8_t> packet) {
     counts_.bits += exposed.size() * 8;
     counts_.wrong_bits += static_cast<std::uint64_t>(wrong);
     if (wrong > 0) ++counts_.damaged;
-    next_error_(packet_, wrong > 0);
+    next_(packet_, wrong > 0);
 }
 
 }  // namespace wip::packet_model

@@ -63,7 +63,7 @@ public:
 private:
     bit_error_pattern pattern_;
     spared spared_bytes_;
-    sink next_error_;
+    sink next_;
     std::vector<std::uint8_t> packet_;
     counts counts_;
 };

@@ -64,7 +64,7 @@ struct emulated_uplink::state {
     packet_queue queue;
     queued_packet on_line;  // the packet that is being sent, if `busy`
     bool busy = false;
-    std::int64_t units_left = 0;  // of that packet, in units of 1/1500 bit
+    std::int64_t units_left = 0;  // rest of that packet, in units of 1/1500 bit
     bool started = false;
     std::int64_t next = 0;
     uplink_statistics statistics;

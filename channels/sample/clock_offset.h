@@ -33,7 +33,7 @@ public:
 
 private:
     moving_delay filter_;
-    std::int64_t parts_;          // of 10^12
+    std::int64_t parts_;          // clock offset in units of 10^-12
     std::int64_t start_, limit_;  // 2^-32 samples
     std::int64_t memory_;
     history_buffer history_;

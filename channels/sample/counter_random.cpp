@@ -16,7 +16,7 @@ void philox_row(std::uint64_t first, std::uint32_t key, std::size_t n, std::uint
     // Works on words of 64 bits, whose lower halves AVX2 multiplies in one instruction; compilers
     // do not find this.
     for (std::size_t i = 0; i < n; i += philox_width) {
-        __m256i left[2], right[2];  // of even and odd counters
+        __m256i left[2], right[2];  // even and odd counters
         for (int odd = 0; odd < 2; ++odd) {
             left[odd] = _mm256_add_epi64(_mm256_set1_epi64x(static_cast<long long>(first + i)),
                                          _mm256_setr_epi64x(odd, 2 + odd, 4 + odd, 6 + odd));

@@ -105,7 +105,7 @@ private:
 
     motion movement_;
     std::optional<attenuator_config> attenuator_;
-    std::int64_t tick_ = 1;  // of the attenuator, samples
+    std::int64_t tick_ = 1;  // tick of the attenuator, samples
     std::optional<shadowing> shadowing_;
     std::optional<path_loss_config> path_loss_;
     std::vector<interval> blackouts_;

@@ -91,7 +91,7 @@ private:
     motion_config config_;
     double sample_rate_, wavelength_;
     std::vector<stretch> stretches_;
-    double period_s_ = 0, period_m_ = 0;  // of a whole track
+    double period_s_ = 0, period_m_ = 0;  // time and length of a whole track
 };
 
 }  // namespace wip::sample_model

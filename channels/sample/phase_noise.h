@@ -33,7 +33,7 @@ private:
     void prepare(std::int64_t number) noexcept;
 
     std::uint32_t key_;
-    double variance_;  // of the phase step of one sample, rad^2
+    double variance_;  // variance of the phase step of a sample, rad^2
     std::int64_t number_ = INT64_MIN;
     std::array<float, knots + 1> turns_{};  // [knot], less the phase of the first knot
     double base_ = 0;                       // phase of the first knot, 0 to 1 turns

@@ -132,7 +132,7 @@ void rate_converter::feed(std::span<const cf32> in) noexcept {
     const std::uint64_t position_index = fraction >> 56;
     const float rest = static_cast<float>(fraction << 8 >> 40) * 0x1p-24f;
     const float* a = coefficients_.data() + static_cast<std::size_t>(taps_) * position_index;
-    const float* b = a + taps_;  // of the next position; the table fits into the L1 cache
+    const float* b = a + taps_;  // taps of the next position; the table fits into the L1 cache
     const float* x_re = history_.re(whole - half_ + 1);
     const float* x_im = history_.im(whole - half_ + 1);
     lanes re{}, im{};

@@ -33,7 +33,7 @@ public:
 
 private:
     void prepare_interval(std::int64_t interval) noexcept;
-    const clarke_waves::knot* at_knot(std::int64_t knot) noexcept;  // of every tap
+    const clarke_waves::knot* at_knot(std::int64_t knot) noexcept;  // knots of all taps
 
     struct knot_row {
         std::int64_t number = INT64_MIN;

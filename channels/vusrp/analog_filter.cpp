@@ -14,7 +14,7 @@
 namespace wip::vusrp {
 namespace {
 
-constexpr int points = 512;          // of the spectrum
+constexpr int points = 512;          // points of the spectrum
 constexpr double no_loss_db = 0.05;  // loss at half the sample rate below which there is no filter
 // Share of the energy that the cut tail of the impulse response may have.
 constexpr double left_out = 1e-7;

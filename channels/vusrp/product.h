@@ -112,7 +112,7 @@ struct product {
     std::optional<std::vector<std::string>> offered_gpsdo;
     double ppm;
     wander_limits wander;
-    std::optional<tracking_steps> tracking;  // of the receiver; nullopt: no tracking
+    std::optional<tracking_steps> tracking;  // the receiver's; nullopt: no tracking
     double ramp_us;                          // rise time at the start of a burst
     double latency_us, spread_us;
     bool timed_commands;  // whether changes of gain and LO can be timed

@@ -330,7 +330,7 @@ void receive_core::drop_until(tick next) {
 
 void receive_core::skip_to(tick position) {
     const std::lock_guard lock(mutex_);
-    tick end = position;  // of the last packet that is skipped whole
+    tick end = position;  // end of the last packet that is skipped whole
     while (!packets_.empty()) {
         packet& p = packets_.front();
         const tick gone =

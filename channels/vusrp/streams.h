@@ -42,7 +42,7 @@ public:
     size_t recv(const buffs_type& buffs, size_t size, uhd::rx_metadata_t& metadata, double timeout,
                 bool one_packet) override;
     void issue_stream_cmd(const uhd::stream_cmd_t& command) override;
-    void issue_to(const node_port& port, const uhd::stream_cmd_t& command);  // of one channel
+    void issue_to(const node_port& port, const uhd::stream_cmd_t& command);  // for one channel
 #if UHD_VERSION >= 4080000
     void post_input_action(const std::shared_ptr<uhd::rfnoc::action_info>&, const size_t) override {
     }
@@ -69,8 +69,8 @@ private:
     bool last_command_continuous_ = false;  // the last command was a continuous start
     bool late_report_waits_ = false;  // a report of a late command that does not come in the stream
     std::vector<air::cf32> scratch_;
-    std::mutex mutex_;          // of recv()
-    std::mutex command_mutex_;  // of commands while recv() waits
+    std::mutex mutex_;          // held by recv()
+    std::mutex command_mutex_;  // held for commands while recv() waits
 };
 
 // send() divides its samples into packets of at most samples_per_packet, each with its time, the

@@ -73,7 +73,7 @@ std::int64_t transmit_core::stored_at(tick now) {
 
 bool transmit_core::wait_room(std::size_t samples, clock::time_point deadline) {
     for (;;) {
-        tick until = 0;  // of the medium
+        tick until = 0;  // time of the medium
         {
             const std::lock_guard lock(mutex_);
             const tick now = master_at(port_->now());

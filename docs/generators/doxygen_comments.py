@@ -114,7 +114,7 @@ def converted(text: str) -> str:
         head.append(found[2])
         n += 1
     out += block(head, first="\\file")
-    column = -1  # of the comment behind the line before, when that was a declaration's
+    column = -1  # column of the comment behind the previous line, if that is a declaration
     while n < len(lines):
         found = LINE.match(lines[n])
         if not found:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 APPLICATIONS = {"ftp": "FTP", "telnet": "Telnet", "http": "HTTP"}
-TERMINALS = 7  # of a run
+TERMINALS = 7  # number of terminals of a run
 DOPPLERS = ("6 Hz", "20 Hz", "80 Hz")
 
 

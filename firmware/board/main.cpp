@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The controller on its board. Three interrupts, the serial line's above the tick's above nothing:
-// a byte at 921600 baud is there for 11 us, a tick takes 79 at most (docs/how-to/attenuator.md,
-// computed). The main loop has what is left. No heap; nothing waits but for SPI's eight bits.
+// The controller on its board. It has three interrupts, by falling priority: the serial line (a
+// byte at 921600 baud is there for 11 us), the tick (79 us at most, computed:
+// docs/how-to/attenuator.md) and the external trigger. The main loop gets the rest of the time.
+// There is no heap, and the only busy waits after the start are for eight bits of SPI and for the
+// serial line to take an answer.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -50,8 +52,7 @@ private:
     std::atomic<bool> overrun_{false};
 };
 
-// Ticks are counted by the timer that runs through, so that one without an interrupt of its own is
-// seen.
+// Counts ticks by a timer that never stops, so that a tick whose interrupt did not run is noticed.
 class tick_clock final : public board_port {
 public:
     std::string_view serial_number() const override { return hw::serial_number(); }
@@ -59,7 +60,7 @@ public:
     // Number of ticks that are complete.
     std::uint32_t done() const { return done_.load(std::memory_order_relaxed); }
     bool after_fault() const override { return after_fault_; }
-    void begin_after_fault(bool it_is) { after_fault_ = it_is; }
+    void set_after_fault(bool after_fault) { after_fault_ = after_fault; }
     std::uint32_t missed_ticks() const override { return missed_.load(std::memory_order_relaxed); }
     tick_figures take_figures() override {
         // converts cycles at 168 MHz
@@ -163,7 +164,7 @@ void trigger_handler() {
 }
 
 void run() {
-    ticks.begin_after_fault(hw::take_fault_reset());
+    ticks.set_after_fault(hw::take_fault_reset());
     hw::start_watchdog();
     hw::start_clocks();
     hw::start_pins();

@@ -42,6 +42,7 @@ inline void start_clocks() {
     }
 }
 inline void idle() { asm volatile("wfi"); }
+// Called when the serial port is read from now on; only the emulated board has to announce it.
 inline void listens() {}
 
 }  // namespace wip::board

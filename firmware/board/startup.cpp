@@ -9,7 +9,8 @@
 #include BOARD_HEADER
 
 extern "C" {
-// Addresses that the linker script defines, as arrays: their extent is not one word's.
+// Addresses that the linker script defines. They are declared as arrays, since a single word would
+// have a known size, and accesses beyond it would be undefined.
 extern std::uint32_t stack_top[], data_load[], data_begin[], data_end[], bss_begin[], bss_end[];
 using function = void (*)();
 extern function init_begin[], init_end[];
@@ -21,8 +22,9 @@ void serial_handler();
 void trigger_handler();
 [[noreturn]] void abort();
 
-// A fault cannot be: the restart takes every chip to its maximum. A core that is locked up for
-// good, here too, is reset by the watchdog (independent_watchdog.h).
+// Restarts the controller after a fault, from which it cannot go on; the restart takes every chip
+// to its maximum. A core that locks up, even in here, is reset by the watchdog
+// (independent_watchdog.h).
 void fault_handler() {
     wip::board::scb.aircr = 0x05fa0004;
     for (;;) {

@@ -18,7 +18,7 @@ public:
     virtual std::string_view serial_number() const = 0;
     virtual std::uint32_t ticks() const = 0;  // ticks since power-on
     virtual std::uint32_t missed_ticks()
-        const = 0;  // of these, ticks without an interrupt of their own
+        const = 0;  // number of ticks without an interrupt of their own
     virtual tick_figures take_figures() = 0;
     // Whether this start followed a fault: the watchdog or a fault handler has reset the chip.
     virtual bool after_fault() const = 0;

@@ -47,7 +47,7 @@ private:
         handler query = nullptr;
         int most_of_query = 0;
     };
-    enum class wait : std::uint8_t { nothing, tell, be_quiet };  // *OPC?, *WAI
+    enum class wait : std::uint8_t { nothing, tell, be_quiet };  // none, *OPC?, *WAI
     static const std::array<command, 36> commands;
 
     void start_line();
@@ -100,8 +100,8 @@ private:
     std::string_view left_;  // the rest of line_
     bool running_ = false, answered_ = false;
     wait wait_ = wait::nothing;
-    // The nodes that a header without a leading colon goes on from, and the header that comes of
-    // it.
+    // The complete header, and the size of its path (the nodes before the last one), from which a
+    // next header without a leading colon continues.
     std::array<char, max_header> header_{};
     std::size_t path_ = 0;
 };

@@ -24,7 +24,7 @@ bool is_form_of(std::string_view word, std::string_view pattern) {
 
 namespace {
 
-constexpr int largest_suffix = 1000;  // of a header, such as OUTPut8
+constexpr int largest_suffix = 1000;  // suffix of a header, such as OUTPut8
 
 // One node of a header against one of a pattern.
 header_match match_node(std::string_view word, std::string_view pattern) {

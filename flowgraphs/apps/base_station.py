@@ -135,8 +135,8 @@ def main() -> None:
         "--bursts-first",
         action="store_true",
         help=(
-            "known bursts before the first slot, which a fader measures the way through the radios"
-            " with"
+            "send known bursts before the first slot; a fader measures the way through the radios"
+            " with them"
         ),
     )
     p.add_argument(

@@ -22,10 +22,10 @@ LONGEST_RUN_US = 300_000
 
 @contextlib.contextmanager
 def started_with_priority(wanted: bool, priority: int) -> Iterator[None]:
-    """The threads that begin meanwhile have real-time priority at the end, if the system grants
-    it: those of a radio's driver. One of them brings the transmit events, and as long as an
-    underflow waits for a core nothing that follows it is on the air. This thread has none, since
-    opening a radio may take seconds of computing."""
+    """Gives the threads that start inside it (those of a radio's driver) real-time priority at its
+    end, if the system grants it. One of them reports the transmit events, and as long as an
+    underflow waits for a core nothing that follows it is on the air. The calling thread gets no
+    such priority, since opening a radio may take seconds of computing."""
     before = set(os.listdir("/proc/self/task"))
     yield
     for thread in set(os.listdir("/proc/self/task")) - before if wanted else ():
@@ -35,9 +35,9 @@ def started_with_priority(wanted: bool, priority: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def realtime(wanted: bool, priority: int) -> Iterator[None]:
-    """The threads that begin meanwhile have real-time priority, if the system grants it; this one
-    has not, before or after. One that runs for 0.3 s without a pause takes it from all of them. And
-    the process locks its memory."""
+    """Threads that start inside it have real-time priority, if the system grants it. The calling
+    thread has it only inside. If a thread runs for 0.3 s without a pause, all threads lose the
+    priority. The process also locks its memory."""
 
     def give_back(*_: Any) -> None:
         for thread in os.listdir("/proc/self/task"):

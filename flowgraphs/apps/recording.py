@@ -9,8 +9,8 @@ connection carries one request and its answer, both JSON. Requests are {"do": "s
 
 The flowgraph of a cell has no right to make files. The client opens new ones (WRITTEN of
 openwip_cli.iq.recordings says which and in which order), and hands the descriptors over: with
-"start" over the socket, or to the process that begins with a recording. Here they have the names
-/proc/self/fd/N."""
+"start" over the socket, or, with --record-iq, to the process when it starts. Here they have the
+names /proc/self/fd/N."""
 
 import argparse
 import contextlib

@@ -14,7 +14,7 @@ from priorities import started_with_priority
 from program import bad_input, say, tell
 from tree import SAMPLE_RATE, radios
 
-EARLY_SAMPLES = 64  # of the radio: how much earlier than the cell's first sample a stream starts
+EARLY_SAMPLES = 64  # radio samples by which a stream starts before the cell's first sample
 CONVERTER_BUFFER = 32768  # samples: some slots, so that nothing waits for room
 
 

@@ -27,7 +27,7 @@ enum option_code : std::uint16_t {
     statistics_dropped = 5,
 };
 constexpr std::uint32_t byte_order_magic = 0x1a2b3c4d;
-constexpr std::uint32_t flag_crc_error = 1u << 24;  // of the option epb_flags
+constexpr std::uint32_t flag_crc_error = 1u << 24;  // bit of the option epb_flags
 constexpr std::uint8_t nanoseconds = 9;             // the time is counted in 10^-9 s
 
 class block {

@@ -31,6 +31,8 @@ std::string joined(const char* values, const char* between) {
 
 }  // namespace
 
+// A rule reads: setting `of`, if its value `is` one of these, needs setting `needs` `to_be` one of
+// those.
 void check_rules(const settings& s, std::span<const setting_rule> rules) {
     for (const auto& r : rules) {
         const std::string& needs = s.text(r.needs);

@@ -12,7 +12,7 @@ constexpr double most_packets = 1e6;  // packets of an object at most: more than
 }  // namespace
 
 double draws::uniform() {
-    constexpr int bits = 53;  // of the fraction of a double
+    constexpr int bits = 53;  // bits of the fraction of a double
     return std::ldexp(static_cast<double>((numbers_.next() >> (64 - bits)) + 1), -bits);
 }
 

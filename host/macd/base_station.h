@@ -7,7 +7,7 @@
 // planning, all waiting packets are read.
 //
 // With a lead the transmitter's clock does not wait: it asks when a slot has to be planned, and is
-// answered at once. Of several requests that have piled up only the last can still be met. Then the
+// answered at once. If several requests have piled up, only the last can still be met. Then the
 // two stations' clocks need not agree either: the terminal numbers what it receives as the air
 // says, which is this station's count modulo a hyperframe (82 s), and here that is undone.
 //

@@ -208,8 +208,8 @@ void event_loop::on_slot_link() {
         malformed("slot link", "what is no message of this link");
 }
 
-// Into from_flowgraph_; the message of every slot, which is the role's, takes the last one's
-// memory.
+// Parses a message of the flowgraph into from_flowgraph_. The message that comes in every slot (a
+// request at the base station, a report at the terminal) reuses the memory of the last one.
 bool event_loop::read_from_flowgraph(std::span<const std::uint8_t> in) {
     using message = openwip::slot_link::ToMacd;
     if (config_.role == station_role_kind::base)

@@ -27,7 +27,7 @@ double share_at_most(std::int64_t late, std::int64_t bursts);
 class lead_search {
 public:
     static constexpr double longest_s = 20e-3, shortest_s = 10e-6;
-    static constexpr double share = 1e-4;  // of the bursts that may be late
+    static constexpr double share = 1e-4;  // share of the bursts that may be late
 
     // The lead of the next burst.
     double next() const noexcept { return counts_.back().lead_s; }

@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 
 constexpr double slots_per_second = 1500;
 constexpr std::size_t burst_size = 256, sounding_size = 1024;  // samples
-constexpr float amplitude = 0.25F;                             // of full scale
+constexpr float amplitude = 0.25F;                             // share of full scale
 constexpr int lost_at_most = 10;  // gaps until the measurement is given up
 // least correlation (0 to 1) of a burst that was received; noise alone stays below 0.02
 constexpr double heard_from = 0.05;

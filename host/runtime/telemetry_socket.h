@@ -7,8 +7,8 @@
 // Messages of ten milliseconds go to ZeroMQ together: its thread wakes up once for all of them and
 // writes them in few system calls. docs/results/speed.md has what that saves.
 //
-// A subscription is the beginning of a topic's name ("" is the beginning of all). Of each topic one
-// word holds which beginnings are subscribed to, so whatever strangers send, nothing grows here;
+// A subscription is the beginning of a topic's name ("" is the beginning of all). A bit mask for
+// each topic holds the beginnings that are subscribed to, so strangers cannot make it grow;
 // ZeroMQ reports the first subscriber of a beginning and the leaving of the last.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The traffic of a simulation: the flows of a plan (host/flow/flows.schema.json), as the program in
-// the Linux kernel in virtual time has them.
+// The traffic of a simulation by ns-3: the flows of a plan (host/flow/flows.schema.json), which the
+// Linux kernel in virtual time runs as well.
 #pragma once
 
 #include <ns3/ipv4-address.h>

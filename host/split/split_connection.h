@@ -63,7 +63,7 @@ private:
         byte_ring ring;
         std::uint64_t in = 0, out = 0, lost = 0;
         bool ended = false;   // its sender has sent its FIN
-        bool passed = false;  // that FIN has been passed on
+        bool passed = false;  // FIN has been passed on
     };
     const descriptor& socket(side s) const { return s == side::opener ? opener_ : other_; }
     direction& from(side s) { return s == side::opener ? forth_ : back_; }

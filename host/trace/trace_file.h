@@ -35,7 +35,7 @@ struct prediction_info {
     // the prediction of row t was known this number of slots before slot t; 0 to longest_horizon
     int horizon_slots = 3;
     std::string method = "nmse";  // nmse or predictor
-    double nmse = 0;              // of the whole trace: requested (nmse) or found (predictor)
+    double nmse = 0;              // NMSE of the whole trace: requested (nmse) or found (predictor)
     double measured_nmse = 0;     // NMSE of this realisation
 };
 

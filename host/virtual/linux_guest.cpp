@@ -137,7 +137,8 @@ std::int64_t linux_guest::advance(std::int64_t now_ns) {
     if (!runs) return now_ns;
     clock_.set_free_until(time_.before_others(*this));
     if (std::exchange(started_, true)) {
-        if (!clock_.by_word() && std::ranges::all_of(nics_, &vhost_nic::ready)) clock_.use_word();
+        if (!clock_.uses_futex() && std::ranges::all_of(nics_, &vhost_nic::ready))
+            clock_.use_futex();
         clock_.run(now_ns);
     }
     run_until_it_waits();
@@ -153,9 +154,9 @@ void linux_guest::run_until_it_waits() {
     while (clock_.running() && !clock_.ended()) {
         // The end of the kernel and messages of its interfaces have to be noticed even if the clock
         // has no more messages.
-        const bool by_word = clock_.by_word();
-        if (by_word && clock_.hear_word()) break;
-        const bool any = take_messages(by_word ? 0 : 1000);
+        const bool by_futex = clock_.uses_futex();
+        if (by_futex && clock_.wait_for_futex()) break;
+        const bool any = take_messages(by_futex ? 0 : 1000);
         const auto now = steady_clock::now();
         silent += std::min<steady_clock::duration>(now - std::exchange(looked, now), longest_step);
         if (any) silent = {};

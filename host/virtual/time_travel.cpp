@@ -45,7 +45,9 @@ struct time_travel::shared {
     struct client {
         std::uint32_t capabilities, flags;
         std::uint64_t request, name;
-        // kernel.patch: by queue, a bit for each device; and turn, 1 while the kernel runs.
+        // Members of kernel.patch. kicked, called: for each queue a bit for each device. by_word:
+        // RUN and WAIT are not messages but `turn`, on which both sides wait as a futex; it is 1
+        // while the kernel runs.
         std::uint64_t kicked[2], called[2];
         std::uint32_t by_word, turn;
         std::uint8_t rest[64];
@@ -122,7 +124,7 @@ void time_travel::run(std::int64_t now_ns) {
     shared_->current_time = static_cast<std::uint64_t>(now_ns);
     shared_->running_id = kernel_id;
     running_ = true;
-    if (waits_for_word_) {
+    if (futex_in_use_) {
         auto& turn = shared_->clients[kernel_id].turn;
         std::atomic_ref(turn).store(1, std::memory_order_release);
         ::syscall(SYS_futex, &turn, FUTEX_WAKE, 1, nullptr, nullptr, 0);
@@ -135,14 +137,14 @@ void time_travel::set_free_until(std::int64_t ns) {
     shared_->free_until = static_cast<std::uint64_t>(ns);
 }
 
-void time_travel::use_word() {
+void time_travel::use_futex() {
     auto& kernel = shared_->clients[kernel_id];
     kernel.turn = kernel.by_word = 1;
 }
 
-bool time_travel::by_word() const { return shared_->clients[kernel_id].by_word != 0; }
+bool time_travel::uses_futex() const { return shared_->clients[kernel_id].by_word != 0; }
 
-bool time_travel::hear_word() {
+bool time_travel::wait_for_futex() {
     auto& turn = shared_->clients[kernel_id].turn;
     const std::atomic_ref word(turn);
     constexpr timespec most{0, 5'000'000};
@@ -150,7 +152,7 @@ bool time_travel::hear_word() {
         ::syscall(SYS_futex, &turn, FUTEX_WAIT, 1, &most, nullptr, 0);
     if (word.load(std::memory_order_acquire) == 1) return false;
     running_ = false;
-    waits_for_word_ = true;
+    futex_in_use_ = true;
     shared_->running_id = calendar_id;
     return true;
 }

@@ -37,10 +37,10 @@ public:
     void run(std::int64_t now_ns);
     // From the next WAIT on RUN and WAIT are not messages but a word of the shared page, for which
     // both sides wait; that takes three fifths of the processor time.
-    void use_word();
-    bool by_word() const;  // use_word() has been called
+    void use_futex();
+    bool uses_futex() const;  // use_futex() has been called
     // Waits at most 5 ms for WAIT in the shared page; false: it has not come.
-    bool hear_word();
+    bool wait_for_futex();
     // Sets the time until which the kernel may run without a message.
     void set_free_until(std::int64_t ns);
     // take_kick(): true if the kernel has put something into this queue (0, 1) of a network device,
@@ -62,7 +62,7 @@ private:
 
     int fd_ = -1, memory_ = -1;
     shared* shared_ = nullptr;
-    bool running_ = true, ended_ = false, waits_for_word_ = false;
+    bool running_ = true, ended_ = false, futex_in_use_ = false;
     std::uint32_t sequence_ = 0;
 };
 

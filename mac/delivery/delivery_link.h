@@ -122,13 +122,13 @@ private:
     std::int64_t train_began_ns_ = 0, train_delay_ns_ = -1;
     std::size_t train_line_ = 0, train_next_ = 0;
     std::int64_t train_bytes_left_ = 0;
-    std::int64_t last_release_ns_ = 0;           // of all packets that the trains held back
+    std::int64_t last_release_ns_ = 0;           // latest one of packets that trains held back
     std::int64_t last_release_by_clock_ns_ = 0;  // on the trace's clock of milliseconds
 
     packet_queue queue_;
     queued_packet serving_;
     bool is_serving_ = false;
-    std::size_t bytes_left_ = 0;  // of the packet that is being served
+    std::size_t bytes_left_ = 0;  // rest of the packet that is being served
     std::int64_t served_ns_ = 0;  // by a rate: when the packet has left
     // The fraction of a nanosecond in served_ns_, times the rate.
     std::int64_t service_remainder_ = 0;

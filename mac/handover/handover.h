@@ -72,7 +72,7 @@ public:
     const std::deque<made_handover>& latest() const { return latest_; }
 
     struct counts {
-        std::uint64_t handovers = 0;          // that have begun
+        std::uint64_t handovers = 0;          // handovers that have begun
         std::uint64_t state_changes = 0;      // within a network
         std::uint64_t application_bytes = 0;  // delivered to the terminals
         // Duration of all handovers together, until the last call.
@@ -162,7 +162,7 @@ private:
     std::array<side, 2> sides_;
     place here_;
     buffering keep_;                                 // for the next handover
-    buffering current_buffering_ = buffering::none;  // of the handover that is under way
+    buffering current_buffering_ = buffering::none;  // that of the handover under way
     std::int64_t delay_ns_ = 0;
     std::int64_t ends_ns_ = packet_link::never;
     std::deque<made_handover> latest_;

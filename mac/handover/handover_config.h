@@ -64,8 +64,8 @@ struct handover_config {
     // The Markov chain of two layers: whenever a timer fires, a row of a matrix decides where the
     // terminal is next. 0: it never fires. No matrix: each network, each state is equally likely.
     double network_timer_s = 0, state_timer_ms = 0;
-    std::vector<std::vector<double>> network_chain;              // of all networks
-    std::vector<std::vector<std::vector<double>>> state_chains;  // of the states of each network
+    std::vector<std::vector<double>> network_chain;              // chain of all networks
+    std::vector<std::vector<std::vector<double>>> state_chains;  // chain of each network's states
     // Most that may wait or be on its way in each direction, 10^6 bytes, as in
     // packet_model::wired_config.
     double held_mb = setting::hetnet_held_mb.initial;

@@ -33,6 +33,7 @@ void sdu_journal::placed(std::uint64_t id, std::int64_t first_sn, std::int64_t l
     if (entry* e = find(id)) {
         e->first_sn = first_sn;
         e->last_sn = last_sn;
+        // The packet is first in line once the last PDU of the packet before it was made.
         e->first_ns = std::max(e->entered_ns, made_ns_);
     }
     made_ns_ = now_ns;

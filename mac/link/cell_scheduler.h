@@ -61,7 +61,7 @@ inline constexpr std::array<std::string_view, 5> scheduling_names{"static", "bes
 std::optional<scheduling_kind> scheduling_of(std::string_view name);
 
 struct cell_config {
-    link_config link;  // of every user; `allocation` does not matter
+    link_config link;  // the same for every user; `allocation` is not used
     int users = 1;     // 1..100
     scheduling_kind scheduling = scheduling_kind::best;
     int averaging_slots = setting::scheduling_averaging_slots.initial;  // of proportional_fair
@@ -118,10 +118,10 @@ private:
         double mean_rate = 0;
         std::uint64_t acknowledged = 0;
         std::uint32_t given = 0;
-        slot was_first{-1};                       // of those in a common grant
+        slot was_first{-1};                       // slot in which it came first in a common grant
         bool picked = false;                      // for this slot: it has bins, or will have
         int least = 0;                            // bits of its section, at least
-        int slots_unsaid = 0;                     // in which it should have had a section
+        int slots_unsaid = 0;                     // slots in which it should have had a section
         open_pieces open;                         // what the bins given so far leave waiting
         std::array<bin_index, nof_bins> order{};  // `best`: bins by falling predicted SNR
         std::size_t next = 0;                     // in `order`; those before it are taken
@@ -151,7 +151,7 @@ private:
     user_index turn_ = 0;
     int picked_ = 0;  // number of users that are picked for the slot
     std::vector<user_index> admitted_;
-    std::vector<int> least_;  // of the sections of admitted_
+    std::vector<int> least_;  // bits of the sections of admitted_, at least
     slot now_;
     std::uint64_t crowded_out_ = 0;
     std::optional<own_sharing> own_;

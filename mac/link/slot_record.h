@@ -19,8 +19,8 @@ struct slot_record {
     std::array<std::uint8_t, nof_bins> boundary{};
     std::array<float, nof_bins> predicted_snr_db{};  // those that the plan is based on
     bool predicted = false;                          // there was a prediction
-    std::uint32_t queued_packets = 0;  // of which a part has never been sent, after planning
-    std::uint64_t queued_bytes = 0;    // of these packets
+    std::uint32_t queued_packets = 0;  // packets with a part never sent, after planning
+    std::uint64_t queued_bytes = 0;    // bytes of these packets
     // Known when the slot is resolved, a retransmission delay later.
     bool heard = false;              // the terminal decoded the grant, and reported it in time
     std::uint32_t acknowledged = 0;  // bit b: bin b

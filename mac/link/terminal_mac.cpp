@@ -26,7 +26,7 @@ struct terminal_mac::state {
     reassembler assembly;
     bool started = false;
     bool last_grant_implausible = false;  // the last grant did not fit what was known
-    frame_sn next_sn = 0;                 // of the first frame not granted yet
+    frame_sn next_sn = 0;                 // SN of the first frame not granted yet
     std::int64_t last_grant = 0;          // slot of the last good grant
     std::int64_t last_frames = 0;         // slot of the last good grant that had frames
     terminal_statistics statistics;

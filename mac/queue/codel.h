@@ -46,7 +46,7 @@ private:
     // When the time in the queue will have been above the target for a whole interval; 0: it is
     // below.
     std::int64_t first_above_ns_ = 0;
-    std::int64_t next_ns_ = 0;  // of the next signal
+    std::int64_t next_ns_ = 0;  // time of the next drop or mark
     std::uint32_t count_ = 0, last_count_ = 0;
     bool above_ = false;  // for a whole interval, at the last take()
     bool dropping_ = false;

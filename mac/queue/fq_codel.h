@@ -43,7 +43,7 @@ private:
     void make_room();
 
     std::int64_t target_ns_;
-    std::uint64_t key_;                                   // of the hash
+    std::uint64_t key_;                                   // key of the hash
     std::array<std::unique_ptr<flow>, nof_flows> flows_;  // those that have ever had a packet
     turns new_, old_;  // flows that have not had a turn yet, and flows that have
     std::size_t packets_ = 0;

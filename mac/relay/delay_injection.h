@@ -46,7 +46,7 @@ public:
 
     struct statistics {
         std::uint64_t samples = 0, spikes = 0, held = 0;
-        std::uint64_t released_early = 0;        // of the held
+        std::uint64_t released_early = 0;        // held packets that were released early
         std::uint64_t expired = 0, evicted = 0;  // flows
         double held_ms = 0;                      // sum of the times that packets were held
         // The flow that had the last sample, and when it had it. `threshold_ms` is the value that

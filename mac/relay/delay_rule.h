@@ -27,15 +27,15 @@ struct delay_injection_config {
     enum class reading : std::uint8_t { rules, listing, figure };  // rules: as described above
     mode kind = mode::off;
     reading read_as = reading::rules;
-    double static_ms = setting::delay_injection_static_ms.initial;  // of mode fixed
+    double static_ms = setting::delay_injection_static_ms.initial;  // delay of mode fixed
     double factor = setting::delay_injection_factor.initial;
     double spikes_apart = 5;         // D falls to 0 within this many times n, 0.1 .. 1000
     double first_deviation_ms = 10;  // V before the first sample, 0 .. 60000
-    double most_delay_ms = 1000;     // of D, 0 .. 60000
+    double most_delay_ms = 1000;     // limit of D, 0 .. 60000
     int most_held = 1000;            // acknowledgements of a flow, 1 .. 100000
     int most_flows = 1024;           // 1 .. 65536
     double expiry_s = 60;            // a flow is forgotten, 0.001 .. 10^6
-    double tick_ms = 1;              // of the timestamps of TCP, 10^-6 .. 1000
+    double tick_ms = 1;              // tick of TCP's timestamps, 10^-6 .. 1000
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
 

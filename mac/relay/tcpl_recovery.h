@@ -56,7 +56,7 @@ inline constexpr std::array<std::string_view, 7> verdict_names{
 struct recovery_config {
     int most_port_errors = 0;                     // bits
     int most_flows = 1024;                        // 1 .. 65536; the longest unused one makes room
-    std::vector<std::uint16_t> local_ports = {};  // that take part; empty: all
+    std::vector<std::uint16_t> local_ports = {};  // ports that take part; empty: all
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
 
@@ -84,7 +84,7 @@ private:
         bool acknowledges = false;
         std::uint32_t expected = 0;  // the host's last acknowledgement number
         std::uint32_t window = 0;    // bytes
-        int shift = 0;               // of the window field, as the host's SYN asked for
+        int shift = 0;               // scale of the window field, from the host's SYN
         bool host_scales = false, peer_scales = false;
         // True after an intact segment of the peer that was no SYN.
         bool has_received = false;

@@ -25,7 +25,7 @@ enum class packet_end : std::uint8_t {
 };
 
 struct packet_report {
-    wire_sn sn = 0;           // of the packet's first nibble
+    wire_sn sn = 0;           // SN of the frame with the packet's first nibble
     std::uint8_t nibble = 0;  // its place in that frame
     packet_end end = packet_end::delivered;
     std::uint32_t bytes = 0;  // 0: its length is not known

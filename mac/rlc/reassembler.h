@@ -44,7 +44,7 @@ struct reassembler_config {
     link_profile profile = link_profile::radio;
     bool in_order = true;
     bool deliver_corrupt = false;
-    int header_nibbles = 0;  // of a frame, in front of the stream (rlc/unit.h)
+    int header_nibbles = 0;  // header of a frame, before the stream (rlc/unit.h)
 };
 
 struct reassembly_counts {
@@ -95,7 +95,7 @@ private:
         // Headers before this boundary are accepted although they are damaged.
         stream_position led_to;
         std::size_t measuring = 0;  // nibbles of the packet at `at` that lie beyond `reached`
-        std::size_t bytes = 0;      // of that packet
+        std::size_t bytes = 0;      // size of that packet
         stream_position reached;
         std::deque<packet> packets;
     };

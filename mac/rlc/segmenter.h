@@ -53,7 +53,7 @@ public:
 
 private:
     std::deque<std::vector<std::uint8_t>> queue_;
-    std::vector<std::vector<std::uint8_t>> spare_;  // of packets that left, to be used again
+    std::vector<std::vector<std::uint8_t>> spare_;  // buffers of packets that left, for reuse
     std::size_t position_ = 0;                      // nibbles of the first packet that are cut
     std::size_t bytes_ = 0;
     sdu_number first_ = 0;

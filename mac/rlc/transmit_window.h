@@ -46,7 +46,7 @@ struct tx_frame {
     bool boundary_needed = false;
     report boundary_report = report::on_the_way;
     std::uint8_t boundary = no_boundary;  // types/grant.h
-    std::uint8_t bits_per_symbol = 0;     // of the first transmission
+    std::uint8_t bits_per_symbol = 0;     // modulation of the first transmission
     std::uint8_t nibbles = 0;             // P(bits_per_symbol)
     std::uint8_t acknowledged = 0;        // nibbles
     std::uint8_t sdu_nibbles = 0;         // the rest is padding

@@ -95,7 +95,7 @@ private:
         std::uint64_t id = 0;
         std::int64_t since_ns = 0, first_sn = -1, end_sn = -1;
         int taken = 0;  // octets that are in PDUs
-        int end = 0;    // which of the ends in its last PDU is its own
+        int end = 0;    // number of its own end among the SDU ends in its last PDU
         bool is_discarded = false, begins_pdu = false;
     };
     stored& at(std::int64_t sn) { return ring_[static_cast<std::size_t>(sn) % ring_.size()]; }
@@ -140,7 +140,7 @@ private:
     discarded_fn discarded_;
     std::vector<stored> ring_;
     std::vector<held> sdus_;
-    std::size_t front_ = 0, count_ = 0;  // of sdus_
+    std::size_t front_ = 0, count_ = 0;  // first and number of SDUs in the ring sdus_
     std::size_t unsent_ = 0;             // the first SDU with octets that are in no PDU yet
     pdu_builder builder_;
     std::vector<std::uint8_t> data_;

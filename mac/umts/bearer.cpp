@@ -10,7 +10,7 @@ namespace wip::umts {
 namespace {
 
 constexpr std::int64_t never = packet_link::never;
-constexpr double tolerance_pdus = 1e-6;  // of sums of fractions of a PDU
+constexpr double tolerance_pdus = 1e-6;  // tolerance of sums of fractions of a PDU
 // Poll period of an uplink whose last PDUs carry no polls (bearer_profile::quiet_uplink).
 constexpr std::int64_t quiet_poll_ns = 5'000'000'000;
 

@@ -143,7 +143,7 @@ private:
         std::int64_t due_ns() const;
     };
     using fate = packet_account::fate;
-    struct side {  // of one direction
+    struct side {  // state of one direction
         explicit side(rlc_mode mode) : packets(mode) {}
         queue core, air;
         queue lost;  // numbers of lost PDUs, due when the sender learns of it without a status

@@ -12,7 +12,7 @@ namespace wip::umts {
 struct bearer_profile {
     std::string_view name;
     double kbps_down, kbps_up;
-    double one_way_ms;  // of a packet that fits into one radio block, the mean wait for it included
+    double one_way_ms;  // for a packet of one radio block, the mean wait for it included
     double radio_ms;    // part of it between the two ends of the RLC, the block itself not included
     int tti_ms;
     int block_down, block_up;  // octets of a PDU without its header

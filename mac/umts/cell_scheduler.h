@@ -28,7 +28,7 @@ inline constexpr std::array<std::string_view, 4> class_names{"conversational", "
 class cell_scheduler {
 public:
     struct share {
-        double bits = 0;  // that it would get in an interval with all of the resource; 0: no limit
+        double bits = 0;  // bits in an interval if it had all of the resource; 0: no limit
         traffic_class traffic = traffic_class::interactive;
     };
 

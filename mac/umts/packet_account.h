@@ -93,7 +93,7 @@ private:
 
     rlc_mode mode_;
     sdu_journal* journal_ = nullptr;
-    ring<record> records_;  // of the packets first_id_, first_id_ + 1, ...
+    ring<record> records_;  // records of packets first_id_, first_id_ + 1, ...
     std::uint64_t first_id_ = 0;
     ring<std::pair<sdu_position, std::uint64_t>> placed_;  // ends and numbers of packets, ascending
     std::array<packets_bytes, fates> sums_;

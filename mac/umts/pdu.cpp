@@ -31,7 +31,7 @@ bool read_pdu(data_mode mode, std::span<const std::uint8_t> pdu, pdu_content& ou
     // The LIs, then the data that they divide.
     int at = header_bytes(mode);
     bool more = he == 1, padded = false, status = false;
-    int end = 0;  // of the data up to the last LI
+    int end = 0;  // end of the data up to the last LI
     for (bool first = true; more; first = false) {
         if (at + li_size > size || padded || status) return false;
         const unsigned field = li_size == 1

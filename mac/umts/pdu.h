@@ -19,7 +19,7 @@
 
 namespace wip::umts {
 
-constexpr int sn_space = 4096;  // of AMD PDUs
+constexpr int sn_space = 4096;  // number of SNs of AMD PDUs
 constexpr int um_sn_space = 128;
 constexpr int longest_sdu = 65535;
 
@@ -47,7 +47,7 @@ struct pdu_content {
     bool poll = false;
     bool begins = false;  // UMD: the first octet is the first of an SDU
     std::vector<segment> segments;
-    std::size_t status_offset = 0;  // of a piggybacked STATUS PDU; 0: none
+    std::size_t status_offset = 0;  // offset of a piggybacked STATUS PDU; 0: none
 
     explicit pdu_content(int pdu_bytes = 0) {
         segments.reserve(static_cast<std::size_t>(pdu_bytes) + 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One end of a bearer: an RLC entity of any mode, as the bearer uses it. Numbers of PDUs are those
-// by which the bearer distinguishes what it carries, without the modulus of the header; a
-// transparent PDU, which has none, has that of its SDU.
+// One end of a bearer: an RLC entity of any mode, as the bearer uses it. The number of a PDU is its
+// sequence number before it is reduced by the modulus of the header. A transparent PDU has no
+// sequence number; its number is that of its SDU.
 //
 // Acknowledged: am_entity.h. Unacknowledged and transparent: those of um_entity.h, with a queue and
 // a timer that discards SDUs of which nothing has been sent. A transparent SDU has the PDUs of an
@@ -19,7 +19,7 @@
 namespace wip::umts {
 
 struct rlc_counts {
-    std::uint64_t pdus = 0;  // with data
+    std::uint64_t pdus = 0;  // PDUs with data
     // 0 where nothing is acknowledged:
     std::uint64_t retransmissions = 0, polls = 0, status_pdus = 0, piggybacked = 0, resets = 0;
     std::int64_t window_used = 0;
@@ -48,7 +48,7 @@ public:
     virtual ~rlc_entity() = default;
     virtual bool on_sdu(std::span<const std::uint8_t> sdu, std::uint64_t id,
                         std::int64_t now_ns) = 0;
-    // Empty: that one was lost.
+    // A PDU has arrived; an empty one stands for a PDU that was lost.
     virtual void on_pdu(std::span<const std::uint8_t> pdu, std::int64_t number,
                         std::int64_t now_ns) = 0;
     // All PDUs of an interval have been given to on_pdu().

@@ -41,7 +41,7 @@ struct granted_slot {
     slot_grant units;
     frame_sn first_new = 0, edge = 0;
     int fresh = 0;          // new frames
-    int nibbles = 0;        // that these hold
+    int nibbles = 0;        // nibbles that these hold
     int buffer_bytes = -1;  // what the form about this slot said; -1: no form
 };
 

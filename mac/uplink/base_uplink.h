@@ -65,11 +65,11 @@ struct base_uplink_statistics {
     std::uint64_t forms_lost = 0;           // heard slots whose control region was not decoded
     std::uint64_t forms_refused = 0;        // decoded, but not a form about this slot
     std::uint64_t grants = 0;               // uplink grants planned
-    std::uint64_t grants_without_room = 0;  // that did not go out
+    std::uint64_t grants_without_room = 0;  // planned grants that did not go out
     std::uint64_t grants_put_off = 0;       // slots in which the downlink's list had the room
     std::uint64_t frames_granted = 0;       // new ones
     std::uint64_t frames_repeated = 0;      // asked for again
-    std::uint64_t frames_good = 0;          // of these, received
+    std::uint64_t frames_good = 0;          // frames received
     std::uint64_t frames_bad = 0;           // not received
     std::uint64_t frames_empty = 0;         // received, carrying nothing
     std::uint64_t frames_duplicate = 0;     // received before

@@ -39,7 +39,7 @@ struct terminal_uplink::state {
 
     radio_uplink_config config;
     terminal_uplink_statistics statistics;
-    packet_queue queue;  // of the packets of which no part has been sent
+    packet_queue queue;  // packets of which no part has been sent
     segmenter begun{true};
     std::optional<transmit_window> window;  // nothing before the first grant
     queued_packet next;

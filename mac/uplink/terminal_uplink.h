@@ -52,7 +52,7 @@ struct terminal_uplink_statistics {
 
     std::uint64_t forms = 0;           // sent
     std::uint64_t grants = 0;          // uplink grants that were obeyed
-    std::uint64_t grants_refused = 0;  // that did not continue what was known
+    std::uint64_t grants_refused = 0;  // grants that did not continue the earlier ones
     std::uint64_t started_over = 0;
     std::uint64_t frames_new = 0;       // filled with data, first transmissions
     std::uint64_t frames_repeated = 0;  // sent again, with data

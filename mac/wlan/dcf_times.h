@@ -23,7 +23,7 @@ struct dcf_times {
 
     std::int64_t data_kbps = 11000, control_kbps = 1000;
     std::int64_t preamble = 192 * us;
-    bool late_growth = false;  // of the contention window, as in wlan_config
+    bool late_growth = false;  // growth of the contention window (wlan_config.h)
 
     std::int64_t frame(std::size_t bytes, std::int64_t kbps) const {
         return preamble + (static_cast<std::int64_t>(bytes) * 8 * us + kbps - 1) / kbps * us;

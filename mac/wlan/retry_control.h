@@ -8,7 +8,7 @@
 //
 // but no more than fit into `patience_ns`: a frame that takes longer is dropped, and its
 // retransmission left to the end-to-end protocol. It gets at least 7, what 802.11 gives, and at
-// most 50. Before the first row has ended: as many as fit.
+// most 50. Before the first row has ended it gets as many as fit.
 #pragma once
 
 #include <algorithm>

@@ -71,8 +71,8 @@ public:
 
     struct node_counts {
         std::uint64_t attempts = 0;    // with data frames or RTS
-        std::uint64_t failed = 0;      // of them
-        std::uint64_t collisions = 0;  // of the failed
+        std::uint64_t failed = 0;      // failed attempts
+        std::uint64_t collisions = 0;  // failed attempts that were collisions
         std::uint64_t put_back = 0;    // frames that reached their limit and stayed in the queue
         std::uint64_t dropped = 0;
         node_counts& operator+=(const node_counts& o);
@@ -145,7 +145,7 @@ private:
         std::size_t turn = 0;  // queue whose turn is next
         int failed_tries = 0;  // failed attempts with it
         int rts_tries = 0;     // failed attempts with its RTS
-        int doublings = 0;     // of the window
+        int doublings = 0;     // doublings of the window
         // Since when all queues with frames have been in debt; -1: one is not.
         std::int64_t in_debt_since_ns = -1;
         std::int64_t backoff_slots = 0;    // slots of the backoff that are left
@@ -194,7 +194,7 @@ private:
     std::vector<node> nodes_;
     direction downlink_{*this, way::down, config_.stations};
     direction uplink_{*this, way::up, config_.stations};
-    std::vector<std::unique_ptr<sdu_journal>> journals_;  // of the stations, or none
+    std::vector<std::unique_ptr<sdu_journal>> journals_;  // one for each station, or none
     std::int64_t wired_ns_ = 0;
 
     // The frames on the channel.

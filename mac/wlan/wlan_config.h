@@ -10,8 +10,8 @@
 namespace wip::wlan {
 
 struct wlan_config {
-    double rate_mbps = 11;        // of data frames: 1, 2, 5.5, 11
-    double control_mbps = 1;      // of RTS, CTS and ACK: 1, 2, 5.5, 11
+    double rate_mbps = 11;        // rate of data frames: 1, 2, 5.5, 11
+    double control_mbps = 1;      // rate of RTS, CTS and ACK: 1, 2, 5.5, 11
     bool short_preamble = false;  // not with a control rate of 1
     int rts_threshold =
         setting::wlan_rts_threshold.initial;  // bytes: longer frames follow an RTS and are "long"
@@ -25,7 +25,7 @@ struct wlan_config {
                             .initial;  // of each queue, drop tail; the frame in service counts
     bool put_back = true;              // the access point drops no frame: see wlan_cell.h
     bool late_growth = false;  // the window grows from the second failed attempt on (802.11: first)
-    std::uint64_t seed = 1;    // of the backoffs
+    std::uint64_t seed = 1;    // seed of the backoffs
 
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
     dcf_times times() const;

@@ -71,7 +71,7 @@ public:
 private:
     // input samples to either side; steps between two of them
     static constexpr int half = 24, steps = 4096;
-    static constexpr double beta = 12.3;  // of the Kaiser window
+    static constexpr double beta = 12.3;  // beta of the Kaiser window
     double kernel(double t) const {
         const double at = t * steps;
         const auto i = static_cast<std::size_t>(at);

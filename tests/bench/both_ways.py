@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A fader with two paths, one each way, in real time beside the cell whose downlink goes through
-one of them: a demo on cables with a free-running clock. The path back hears the base station as
-well, so that both have the same to compute; noise at both ends. JSON, what was found beside its
-budget, and the verdict of the run:
+one of them: a demo on cables with a free-running clock. The path back receives the base station as
+well, so that both paths compute the same; there is noise at both ends. It prints JSON: each figure
+beside its budget, and the verdict of the run:
 
-  fader_cores      of the fader, at most 12 % of a core for each path
-  left_us          of the fader's delay at worst: more than nothing
-  late_slots       at most one in a thousand of them
-  sounding_db      of each path, at most its limit
+  fader_cores      cores that the fader uses; budget: 12 % of a core for each path
+  left_us          the least time that was left of the fader's delay; budget: more than 0
+  late_slots       number of late slots; budget: one in a thousand
+  sounding_db      residual of the sounding of each path; budget: its limit
 
   sudo /usr/bin/python3 tests/bench/both_ways.py [--seconds 8] [--lead 22] [--delay-samples 65280]
   [--delay-ms 32] [--cores X] [--out FILE]

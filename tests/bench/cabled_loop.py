@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A cabled cell on a free-running clock, with the lead and the delays that follow from what its
-radios and this machine take: doctor --loop until one late burst in 10,000 is shown (30,000 bursts
-without a late one, more with some), the settings that --loop auto would take of that, then so many
-demos with them. JSON: what was measured, the settings, of each run its verdict with the reasons,
-what missed its time, what was left of the fader's delay and the stalls of the machine; k of n
-VALID.
+radios and this machine take. It measures with doctor --loop until it is shown that at most one
+burst in 10,000 is late (30,000 bursts without a late one, or more with some), takes the settings
+that --loop auto would take, and makes some demos with them. It prints JSON: what was measured, the
+settings, how many of the demos were VALID, and for each demo its verdict with the reasons, what
+missed its time, what was left of the fader's delay, and the stalls of the machine.
 
   sudo /usr/bin/python3 tests/bench/cabled_loop.py [--product x310] [--runs 5] [--seconds 8]
   [--measured-s 600] [--at-least N] [--out FILE] [-- DEMO OPTIONS]

@@ -9,8 +9,8 @@ Grades of a row, whose mean time is compared: ++ within 1 % of the shortest, -- 
 longest, + shorter than the mean of the row, - longer. A row whose times all lie within 1 % is all
 ++. The rule is older than the first run.
 
-Of the literature's rows GPRS to UMTS at 5 s and 10 s are left out: the copy of the table that there
-is has them damaged. An empty cell of the table is the worst.
+Two rows of the literature are left out, GPRS to UMTS at 5 s and 10 s, because they are damaged in
+the copy of the table that we have. An empty cell of the table is the worst.
 
 Exit code 1: the best or the worst of a row differ, or fewer than 80 % of the cells are within one
 grade."""

@@ -4,10 +4,10 @@ published cycles, not measured on metal (JSON, the budget beside each figure):
 
   /usr/bin/python3 tests/bench/interrupt_times.py nucleo_f446re.elf
 
-Of each handler the longest path of all that its instructions allow, whatever the data: basic blocks
-with the cycles below, loops with the bounds below, called functions in the place of their calls.
-What the compiler makes and has no bound here is refused. Then the tick with every byte of the
-serial line that can come in between."""
+For each handler it computes the longest path that its instructions allow, whatever the data: basic
+blocks with the cycles below, loops with the bounds below, called functions in the place of their
+calls. Code that has no bound here is refused. The tick is also computed with every byte of the
+serial line that can interrupt it."""
 
 import argparse
 import functools
@@ -28,9 +28,9 @@ BYTE_S, TICK_S = 10 / 921_600, 1e-3  # 8N1
 REFILL, DIVISION, ENTRY, EXIT = 3, 12, 12, 12
 # B of that table depends on what is being written: the slowest write here
 BARRIER = 16
-# STM32F446 (RM0390, 3.4): 128 bits of flash come with 5 wait states at 168 MHz. As if its caches
-# and prefetch never helped: each line of each block anew, a line that was being fetched when a
-# branch is taken, and before a constant that is in flash.
+# STM32F446 (RM0390, 3.4): a line of 128 bits comes from flash with 5 wait states at 168 MHz. The
+# bound assumes that caches and prefetch never help. The wait states count for each line of each
+# basic block, for a line that was being fetched when a branch is taken, and for each constant.
 LINE, WAIT = 16, 5
 # assumed for each access: four cycles of the slowest bus (42 MHz); RM0390 has no number
 PERIPHERAL = 16
@@ -142,7 +142,7 @@ class Instruction:
         return self.written() == ("pc",) or (self.name == "bx" and self.operands.strip() == "lr")
 
     def goes_by_register(self):
-        """To anywhere, and not back to the caller."""
+        """Whether it is a jump to an address in a register, other than the return to the caller."""
         return (self.name == "bx" and not self.is_return()) or (
             self.plain in LOADS and bool(self.written()) and "[sp" not in self.operands
         )

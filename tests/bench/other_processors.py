@@ -54,8 +54,8 @@ MODULES = (
     "9p",
 )
 # 60 s of bulk CUBIC, 10 bins of jakes, window 48 KiB: the run of docs/results/virtual-time.md;
-# then what computes with other things, the last one with the predictor's own predictions in the
-# place of drawn ones.
+# then runs with other computations, the last one with the predictions of the built-in predictor
+# instead of drawn ones.
 RUNS = {
     "cubic": ["--time", "virtual", "--symbol-noise", "off"],
     "ns3": ["--time", "ns3", "--symbol-noise", "off"],

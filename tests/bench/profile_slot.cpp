@@ -29,7 +29,7 @@ void report(const char* what, double seconds, std::int64_t slots) {
 }
 
 void receive(double seconds, int k, double snr_db) {
-    constexpr int slots = 600;  // that are made in advance
+    constexpr int slots = 600;  // slots that are made in advance
     curves::world w(
         {.profile = "jakes", .doppler_hz = 125, .snr_db = snr_db, .bits_per_symbol = k, .seed = 3});
     std::vector<std::vector<phy::cf32>> noisy;

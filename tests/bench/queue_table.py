@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Delay and goodput of experiment Q-1, and what marking by the predicted rate changes.
 
-    queue_table.py FOLDER [--json FILE]        FOLDER: of ./openwip experiment Q-1 --time virtual --out FOLDER
+    queue_table.py FOLDER [--json FILE]
+
+FOLDER is what ./openwip experiment Q-1 --time virtual --out FOLDER has written.
 
 Ratios are of pairs of runs with the same realisation. Exit code 1: a point has no value."""
 
@@ -17,7 +19,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import kept_result
 from openwip_cli.figures import estimates
 
-Values = dict[int, float]  # of the realisations
+Values = dict[int, float]  # realisation -> value
 METRICS = {
     "goodput_mbps": "goodput_mbps",
     "median_ms": "packet_delay_ms:50",
@@ -55,7 +57,7 @@ def rows_of(found: dict[tuple[str, ...], dict[str, Values]]) -> list[dict[str, A
 
 
 def gains_of(found: dict[tuple[str, ...], dict[str, Values]]) -> list[dict[str, Any]]:
-    """Predicted over sojourn."""
+    """Figures of queues that mark by the predicted rate over those that mark by sojourn time."""
     return [
         dict(zip(SETTINGS[:-1], point))
         | {

@@ -67,7 +67,7 @@ class Demo:
         self.wait(900)
 
     def wait(self, seconds):
-        """Exit code, None if it goes on; it is ended then."""
+        """The exit code; None if the demo still runs after `seconds`, which then is killed."""
         try:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:

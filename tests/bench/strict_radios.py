@@ -44,7 +44,7 @@ from strict_cell import Demo, Machine, Slots, counted, nmse, stop_for
 MEASURED_BY = "sudo /usr/bin/python3 tests/bench/strict_radios.py COMMAND --json FILE"
 PRODUCTS = "b210,x310,n310,e320"
 TIMES = {"stalls": 200, "overflows": 100, "no-restart": 100, "valid": 10}
-SHORTEST_STALL_S, LONGEST_STALL_S = 0.5e-3, 20e-3  # that are drawn
+SHORTEST_STALL_S, LONGEST_STALL_S = 0.5e-3, 20e-3  # limits of the stalls that are drawn
 # A stall is made anew if it lasted so much longer than was drawn, or longer than this at all.
 LARGEST_EXCESS_S, LONGEST_MEASURED_S = 1e-3, 20.5e-3
 REST_S = 0.07  # seconds between stalls, in which a lost lock is regained

@@ -38,7 +38,7 @@ LOAD = {"users": 160, "carriers": 3}
 
 class Bench:
     def __init__(self, quick: bool) -> None:
-        self.divisor = 10 if quick else 1  # of the numbers of blocks
+        self.divisor = 10 if quick else 1  # the numbers of blocks are divided by it
 
     def run(self, blocks: int, file: str = "", **keys: Any) -> tuple[dict[str, Any], Any]:
         """The program's summary; and what it wrote, blocks x users: `file` is lost or sir."""

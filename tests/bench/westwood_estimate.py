@@ -1,15 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why Linux's Westwood+ loses more than Reno at 384/576 (docs/results/umts.md): the
-acknowledgements of a download of experiment U-B6 (TCP settings of the study, out of order, 10 % of
-the blocks lost, virtual time), as its capture has them, through the algorithm of
-net/ipv4/tcp_westwood.c. JSON, in segments of the estimate times the least round trip, which is what
-a sender goes on with after a recovery:
+"""Why Linux's Westwood+ loses more than Reno on a bearer of 384 kbit/s with packets of 576 bytes
+(docs/results/umts.md). It takes the acknowledgements of a download of experiment U-B6 (virtual
+time, PDUs delivered out of order, 10 % of the blocks lost) from its capture, and computes the
+bandwidth estimate from them as net/ipv4/tcp_westwood.c does.
 
-  kernel     as that reckons: bytes in a jiffy of 1 ms, each filter (7 a + b) / 8, all rounded down
+It prints JSON. Each estimate is a mean over all recoveries, in segments: the bandwidth times the
+least round-trip time, which is the window that a sender continues with after a recovery.
+
+  kernel     computed as Linux does: bytes in a jiffy of 1 ms, each filter (7 a + b) / 8, all
+             rounded down
   jiffy_10   the same with jiffies of 10 ms
   exact      nothing rounded
-  beside it the recoveries, of which each is the mean, and Linux's mean send window
+  recoveries, window   the number of recoveries, and Linux's mean send window
 
 There is no budget.
 

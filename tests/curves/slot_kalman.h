@@ -6,9 +6,9 @@
 // Clarke's R(t) = J0(2 pi f t), T = one slot, the covariances of (a, b) with themselves and with
 // the pair one slot later are
 //     C0 = [R(0), 0; 0, -R''(0)]     C1 = [R(T), -R'(T); R'(T), -R''(T)]
-// so F = C1 C0^-1 carries the state over and Q = C0 - F C1' is what comes new, both the same for
-// all members but for their variance. The gain is that of the steady state (Riccati iterated in the
-// constructor), a real matrix like that of channel_estimator.
+// so F = C1 C0^-1 carries the state over and Q = C0 - F C1' is the covariance of the innovation,
+// both the same for all members but for their variance. The gain is that of the steady state
+// (Riccati iterated in the constructor), a real matrix like that of channel_estimator.
 #pragma once
 
 #include <Eigen/Dense>
@@ -59,11 +59,11 @@ public:
             const float t = phy::symbol_time(e.symbol);
             const auto& p = y[static_cast<std::size_t>(e.symbol)];
             const phy::cf32 z = phy::cf32(p.re[e.n], p.im[e.n]) * std::conj(e.value);
-            news_.re[r] = z.real() - middle.re[e.n] - t * slope.re[e.n];
-            news_.im[r] = z.imag() - middle.im[e.n] - t * slope.im[e.n];
+            innovation_.re[r] = z.real() - middle.re[e.n] - t * slope.re[e.n];
+            innovation_.im[r] = z.imag() - middle.im[e.n] - t * slope.im[e.n];
         }
-        const auto* zr = reinterpret_cast<const lanes*>(news_.re);
-        const auto* zi = reinterpret_cast<const lanes*>(news_.im);
+        const auto* zr = reinterpret_cast<const lanes*>(innovation_.re);
+        const auto* zi = reinterpret_cast<const lanes*>(innovation_.im);
         for (std::size_t row = 0; row < 2 * order_; ++row) {
             const auto* g = reinterpret_cast<const lanes*>(gain_.data() + row * padded_);
             lanes sr{}, si{};
@@ -167,7 +167,7 @@ private:
     std::size_t order_, known_, padded_;
     std::vector<float> re_, im_;
     phy::aligned_vector<float> gain_;
-    phy::plane news_;
+    phy::plane innovation_;
     std::array<double, 2> c0_{};
     std::array<double, 4> f_{};
     std::array<double, 3> q_{};

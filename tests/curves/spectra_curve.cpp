@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Prediction of the bins' SNR where the Doppler spectrum is not that of Clarke's process, which the
 // default predictor is made for: the predictors alone, on gains of typical urban at 75 km/h and 16
-// dB (../unit/phy/simulated_gains.h), against the true SNR. Of each spectrum
+// dB (../unit/phy/simulated_gains.h), against the true SNR. For each spectrum:
 //   delay, ls, kalman, ar, last   NMSE of the methods of gain_predictor.h
 //   bound   the Wiener bound: 32 slots of all bins, delays, powers and spectra known. With the
 //           error e of a gain of power 1, complex Gaussian, its power has the NMSE (2 e - e^2) / 2.

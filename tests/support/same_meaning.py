@@ -21,7 +21,7 @@ OF_FLOATS = 1e-6  # the monitor keeps parts of delays as floats of 32 bits, and 
 
 
 def expect(test, path):
-    """Every figure that both have is the same. Of one terminal."""
+    """Asserts that every figure that both have is the same, for one terminal."""
     done = subprocess.run([PROGRAM, path], capture_output=True, text=True, timeout=120)
     test.assertEqual((done.returncode, done.stderr), (0, ""))
     output = json.loads(done.stdout)

@@ -20,7 +20,7 @@ namespace wip::wlan {
 inline constexpr std::int64_t ms = 1'000'000, s = 1000 * ms;
 inline constexpr std::size_t size = 1500;  // bytes of a packet
 
-// Fails as a function of the attempt's number says.
+// An attempt fails if the given function of its number says so.
 class scripted final : public attempt_errors {
 public:
     explicit scripted(std::function<bool(int)> fails) : fails_(std::move(fails)) {}

@@ -79,7 +79,7 @@ SHORT = (
 
 
 class Computer:
-    """eth0 leads to a server, lan0 and lan1 to computers. Of a test case."""
+    """A test case's interfaces: eth0 leads to a server, lan0 and lan1 to computers."""
 
     def setUp(self):
         self.addCleanup(close_all)

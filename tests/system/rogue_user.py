@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user nobody beside a medium or a whole cell of root's that starts: in a loop, as fast as it
-can, everything by which that user might come to own, enter, read or replace what belongs to it. It
-prints a line for each thing that it got hold of, and at its end how often it tried.
+"""An attacker that runs as the user nobody beside a medium or a whole cell of root's. In a loop, as
+fast as it can, it tries everything by which that user might own, enter, read or replace what
+belongs to the cell. It prints a line for each attack that succeeds, and at its end how often it
+tried.
 
-usage: rogue_user.py NAME FOLDER [--private FOLDER]... [--shared FOLDER --file NAME...] [--program
-COMM...] [--file-of FOLDER PATH...]     until standard input is closed
+usage: rogue_user.py NAME FOLDER [--inside PATH...] [--shared FOLDER --files NAME...]
+       [--programs END...] [--namespaces NAME...]
 
-FOLDER has the medium's control socket and is root's. A folder that is shared is one in which every
-user may make files; the named files of it are the cell's."""
+It runs until standard input is closed. NAME is the name of the cell, FOLDER the folder of root's
+that has the medium's control socket, and --inside names files in it. --shared is a folder in which
+every user may make files, and --files names those that the cell makes there."""
 
 import argparse
 import contextlib
@@ -26,8 +28,15 @@ parser.add_argument("name")
 parser.add_argument("folder")
 parser.add_argument("--inside", nargs="*", default=["control", "air.yaml"], help="files of FOLDER")
 parser.add_argument("--shared", help="a folder in which every user may make files")
-parser.add_argument("--files", nargs="*", default=[], help="of the shared folder: the cell's own")
-parser.add_argument("--programs", nargs="*", default=["air"], help="words of command lines")
+parser.add_argument(
+    "--files", nargs="*", default=[], help="names of the cell's files in the shared folder"
+)
+parser.add_argument(
+    "--programs",
+    nargs="*",
+    default=["air"],
+    help="ends of words in the command lines of the cell's processes",
+)
 parser.add_argument("--namespaces", nargs="*", default=[])
 GIVEN = parser.parse_args()
 NAME, FOLDER = GIVEN.name, GIVEN.folder

@@ -25,7 +25,7 @@ MISSING = [
 @unittest.skipIf(MISSING, "; ".join(MISSING))
 class Statements(unittest.TestCase):
     NAMES = ["chapter6"]  # names of experiments, or of a set of them
-    IS = ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2"]
+    RUN = ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2"]
     # Environment variable: a folder that is kept, so that the same command continues there.
     KEEP = "OPENWIP_CHAPTER6"
     NOT_SEEN: set[str] = set()  # statements that do not hold at this size
@@ -48,7 +48,7 @@ class Statements(unittest.TestCase):
             experiments = json.loads(pathlib.Path(out, "comparison.json").read_text())[
                 "experiments"
             ]
-        self.assertEqual(list(experiments), self.IS)
+        self.assertEqual(list(experiments), self.RUN)
         holds = {
             f"{name} {s['id']}": s["holds"]
             for name, e in experiments.items()

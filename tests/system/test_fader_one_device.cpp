@@ -123,7 +123,8 @@ TEST(FaderOneDevice, both_ways_every_bit_is_the_mixers_also_when_it_is_begun_aga
     for (int run = 0; run < 2; ++run) {
         SCOPED_TRACE(run);
         fader_process fader(file);
-        // The clock stands before the first one; then the second has that long to be there.
+        // The clock of the medium stands until the first fader has attached. The second one has
+        // five seconds of the running clock in which to start.
         const tick begin = (run == 0 ? 0 : a->get_time_now().to_ticks(7.68e6)) + 5 * 7'680'000;
         uhd::tx_metadata_t m;
         m.has_time_spec = m.start_of_burst = m.end_of_burst = true;
@@ -135,7 +136,7 @@ TEST(FaderOneDevice, both_ways_every_bit_is_the_mixers_also_when_it_is_begun_aga
             command.time_spec = uhd::time_spec_t::from_ticks(begin + delay, 7.68e6);
             rx->issue_stream_cmd(command);
         }
-        // Neither device holds all of it, and time goes on when both have sent.
+        // Neither device can buffer all samples, and the clock advances only when both have sent.
         auto sent = std::async(std::launch::async,
                                [&] { return from_terminal->send(up.data(), n, m, 20); });
         ASSERT_EQ(from_base->send(down.data(), n, m, 20), n);

@@ -71,7 +71,7 @@ def parses_to(kind, condition):
 
 
 ends_uplink = parses_to(uplink_pb2.Uplink, lambda m: m.stop)
-ends_downnote = parses_to(uplink_pb2.DownlinkControl, lambda m: m.stop)
+ends_downlink_control = parses_to(uplink_pb2.DownlinkControl, lambda m: m.stop)
 ends_control = parses_to(control_pb2.Request, lambda m: m.WhichOneof("what") == "stop")
 
 
@@ -174,7 +174,6 @@ def base_station_survives(lines):
         assert status.slot >= FIRST_SLOT + SLOTS - 1
         check_direction("downlink", status.downlink)
         check_direction("uplink", status.uplink)
-        # All of the status except the effective configuration.
         output = [line for line in w.output("base").splitlines() if line.startswith("macd: ")]
         assert 5 < len(output) < 30, f"garbage floods the log: {len(output)} lines"
         for s in kept:
@@ -211,10 +210,11 @@ def test_the_terminal_survives_garbage_on_every_socket():
             message = message.SerializeToString()
             send_garbage(flowgraph, garbage, message)
             flowgraph.send(message)
-            send_garbage(peer, garbage, note, ends_downnote)
+            send_garbage(peer, garbage, note, ends_downlink_control)
             newest = 0
             while newest < k:
-                # A true report right after a believed damaged one is stale; the next one is heard.
+                # If a damaged report was accepted, the true one after it is stale and not answered;
+                # the next one is.
                 if not peer.poll(200):
                     break
                 newest = max(newest, uplink_pb2.Uplink.FromString(peer.recv()).now)

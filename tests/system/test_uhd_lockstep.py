@@ -152,7 +152,7 @@ class Lockstep(unittest.TestCase):
             self.assertEqual(air.process.wait(5), 0)
             self.assertIn("ends: enough", air.text())
 
-    def test_a_signal_is_answered_with_the_reason_that_was_written_down(self):
+    def test_a_signal_ends_the_medium_with_exit_code_0(self):
         with Medium(LOCKSTEP, PAIR, PATH) as air:
             wait_for(lambda: "ready" in air.text())
             self.assertEqual(air.stop(), 0)

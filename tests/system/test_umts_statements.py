@@ -10,7 +10,7 @@ import statements_support
 
 
 class Umts(statements_support.Statements):
-    NAMES = IS = [
+    NAMES = RUN = [
         "U-A1",
         "U-A4",
         "U-A5",
@@ -25,7 +25,8 @@ class Umts(statements_support.Statements):
         "U-B11",
         "U-B12",
     ]
-    KEEP = "OPENWIP_UMTS"
+    KEEP = "OPENWIP_UMTS"  # environment variable: folder that is kept
+    # the statements that do not hold at this size
     NOT_SEEN = {
         "U-A1 second-50",
         "U-A1 second-100",

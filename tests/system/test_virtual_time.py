@@ -235,7 +235,7 @@ class Runs(unittest.TestCase):
                     elif link is wlan:
                         self.assertGreater(report["emulator"]["delay_injection"]["held"], 0)
                         self.assertGreater(report["emulator"]["wlan"][2]["failed"], 0)
-                        # The second station has sent; what each has is what all have.
+                        # The second station has sent, and the stations' sums are those of the cell.
                         self.assertGreater(report["users"][1]["uplink"]["bytes"]["delivered"], 1e5)
                         self.assertEqual(report["users"][0]["uplink"]["in"], 0)
                         self.assertEqual(
@@ -319,7 +319,7 @@ class Runs(unittest.TestCase):
         u_b11 = experiments.load(PLACES.top, ["U-B11"], "quick", "virtual")[0]
         point = next(p for p in u_b11.points if p["mtu"] == 1500 and p["channel"] == "384")
         spec = u_b11.run(point, 1).spec
-        for window, segments in ((20440, 14), (64096, 43)):  # whole ones of 1460
+        for window, segments in ((20440, 14), (64096, 43)):  # whole segments of 1460 bytes
             work = spec["workload"] | {"window_bytes": window, "flows": [{"kb": 1000, "times": 1}]}
             report = in_virtual_time.run(
                 spec["emulator"] | {"umts.errors": 0}, work, lambda text: None, places=PLACES
@@ -339,7 +339,7 @@ class Runs(unittest.TestCase):
                 if p.matches({"spike_s": spike_s, "spike_at_s": at_s, "timestamps": stamps})
             )
             spec = experiment.run(point, 1).spec
-            # the second one's are its own, not the sum
+            # The counts of the second download are its own, not the sum of both.
             work = spec["workload"] | {"flows": [{"kb": 100, "times": 2}]}
             found[spike_s, stamps] = list(
                 in_virtual_time.run(spec["emulator"], work, lambda text: None, places=PLACES)[
@@ -368,7 +368,7 @@ class Runs(unittest.TestCase):
         )["workload"]
         work |= {"duration_s": 6, "start_within_s": 0, "measured_from_s": 2}
         settings = {"link.kind": "wlan", "terminals": 2, "wired.delay_ms": 80, "seed": 1}
-        # whole ones of 1448: the round trip is longer than it takes to send them
+        # whole segments of 1448 bytes; the round trip is longer than it takes to send them
         for window, segments in ((16384, 11), (30720, 21)):
             report = in_virtual_time.run(
                 settings, work | {"window_bytes": window}, lambda text: None, places=PLACES

@@ -40,7 +40,7 @@ using control_symbols = std::array<cf32, nof_control_symbols>;
 // The values that the grant of a slot must have if it continues from the last one.
 struct grant_due {
     std::uint16_t frame_number = 0;
-    wire_sn first_new_sn = 0;  // that of the last grant; this one may be up to `most_new` more
+    wire_sn first_new_sn = 0;  // the last grant's; this one may be up to `most_new` more
     std::uint16_t most_new = 0;
     std::uint16_t window_edge = 0;  // that of the last grant
 

@@ -42,7 +42,8 @@ frame_number_search::frame_number_search()
 
 void frame_number_search::reset() noexcept { std::fill(sum_.begin(), sum_.end(), 0.F); }
 
-// Computes B of all states into before_.
+// Computes into before_, for each state of the encoder after the frame number, the log likelihood
+// of the steps that follow (B of frame_number_search.h): the backward recursion over `ahead` steps.
 void frame_number_search::look_ahead(std::span<const float, code_sent_bits> ordered,
                                      float scale) noexcept {
     std::fill(before_.begin(), before_.end(), 0.F);

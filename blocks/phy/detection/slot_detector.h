@@ -98,7 +98,7 @@ private:
     decision_feedback feedback_;
     bool second_pass_ = false;
     check_watcher* watcher_ = nullptr;
-    std::array<soft_copy, nof_bins> copies_{};  // of this slot, combined where there is an earlier
+    std::array<soft_copy, nof_bins> copies_{};  // copies of this slot, combined with any earlier
     std::array<label_array, nof_bins> labels_{};
     std::array<frame_array, nof_bins> frames_{};
     std::array<std::array<cf32, label_capacity>, nof_bins> symbols_{};

@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<double, 5> spreads_us{0.2, 1, 2, 4, 7};
 constexpr std::array<int, 5> place_distances{
     0, 1, 2, 4, 7};  // samples by which the window is moved on trial: an eighth of the spread
-constexpr unsigned early_slots = 160;  // in which trials are more frequent
+constexpr unsigned early_slots = 160;  // first slots, in which trials are more frequent
 constexpr int far_place = 14;          // samples: a quarter of the widest spread
 // Gains in the mean logarithm of the score that a trial needs. A window of the same width at
 // another place passes other noise, from which that mean has a standard deviation of 0.006.
@@ -25,7 +25,7 @@ constexpr float least_gain_of_spread = 0.005F, least_gain_of_place = 0.02F;
 constexpr double narrowest_at_centre = 0.5;
 constexpr double slope_power = 0.003;
 constexpr float lowest_snr = 1, highest_snr = 15849;  // 0 to 42 dB
-constexpr double mean_t2 = 35.0 / 12;                 // of symbol_time over the slot
+constexpr double mean_t2 = 35.0 / 12;                 // mean square of symbol_time over the slot
 
 constexpr std::size_t rows_at_once = 4;
 
@@ -96,7 +96,7 @@ void channel_estimator::design(side& s) {
         }
         Eigen::VectorXd power(order);
         for (int d = 0; d < order; ++d) power[d] = basis.variance(d);
-        Eigen::VectorXd root(n);  // of the prior variance
+        Eigen::VectorXd root(n);  // root of the prior variance
         root << power.cwiseSqrt(), std::sqrt(slope_power) * power.cwiseSqrt();
         const Eigen::MatrixXd scaled = root.asDiagonal() * x;
         const auto [values, vectors] = eigen_of(scaled * scaled.transpose());

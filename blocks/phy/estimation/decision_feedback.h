@@ -42,7 +42,7 @@ struct known_symbols {
     const cf32* control;
     const delay_basis* basis;
     float signal;                 // mean power of the channel
-    const cf32* image = nullptr;  // of the transmitter (sent_image.h)
+    const cf32* image = nullptr;  // the transmitter's (sent_image.h)
 };
 
 class decision_feedback {

@@ -79,7 +79,7 @@ Eigen::MatrixXd delay_covariance(double spread_us, double at_centre, int n) {
 
 struct member {
     double variance;
-    int parity;  // of its degrees
+    int parity;  // parity of its degrees
     Eigen::VectorXd weights;
 };
 

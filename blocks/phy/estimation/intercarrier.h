@@ -2,17 +2,17 @@
 // Interference between subcarriers: what a channel that changes within an OFDM symbol moves from
 // every subcarrier to all others.
 //
-// With the channel of subcarrier m at sample i of the FFT window h_m + s_m t_i, t_i = time of the
-// sample from the window's middle in OFDM symbols, the FFT sees on subcarrier k
+// Let the channel of subcarrier m at sample i of the FFT window be h_m + s_m t_i, where t_i is the
+// time from the window's middle to the sample, in OFDM symbols. The FFT then sees on subcarrier k
 //     h_k x_k + sum_m s_m x_m (1/768) sum_i t_i exp(j 2 pi (m - k) i / 768).
 // The window begins window_advance samples before the useful part; spectra are those of a window
 // that begins with it (slot_extractor takes the difference out). So the inner sum is
 //     -j exp(j p (m - k)) g(m - k), p = -2 pi (window_advance + 1/2) / 768,
-//     g(d) = (768/853.3) / (2 * 768 sin(pi d / 768)), odd:
-// with spectra turned by p a subcarrier, a real filter. It falls only with 1/d: 7 % of its power
-// comes from more than eight subcarriers away, and into a bin that fades the strong part of the
-// band reaches from far. So all of it is taken, by recursion: g(1) as it is, beyond that five
-// exponentials, which miss 6e-6 of its power. They run up the band and down it, over all symbols at
+//     g(d) = (768/853.3) / (2 * 768 sin(pi d / 768)), an odd function.
+// So with spectra turned by p a subcarrier it is a real filter. It falls only with 1/d: 7 % of its
+// power comes from more than eight subcarriers away, and the strong part of the band reaches a
+// faded bin from far. So the whole filter is computed, by recursion: g(1) exactly, beyond it five
+// exponentials, which miss 6e-6 of its power. They run up and down the band, for all symbols at
 // once: the twelve parts of six complex values lie side by side.
 #pragma once
 
@@ -43,7 +43,7 @@ private:
     void filter() noexcept;
     void transpose_and_turn_back(grid& out) noexcept;
     bool is_wanted(std::size_t block) const noexcept { return blocks_ >> block & 1; }
-    std::uint32_t blocks_ = 0;  // of subcarriers, that hold the bins
+    std::uint32_t blocks_ = 0;  // blocks of subcarriers that hold the bins
     plane turn_;
     // A row for each subcarrier, DC among them: real parts, imaginary parts, padding.
     aligned_vector<float> rows_in_, rows_out_;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array payload_only_symbols{2, 3};  // resource_map.h
 constexpr int most_slots = 1024, least_slots = 64;
-constexpr float least_power = 4e-5F;  // of |b|^2: -44 dB
+constexpr float least_power = 4e-5F;  // least |b|^2: -44 dB
 
 }  // namespace
 

@@ -54,7 +54,7 @@ inline constexpr std::array<resource_element, payload_symbols_per_bin> payload_e
 // The payload elements as runs of neighbouring subcarriers: what is copied between a bin's list of
 // symbols and the planes moves in few pieces.
 struct payload_run {
-    int first;  // of the list
+    int first;  // first element of the list
     resource_element from;
     int length;
 };

@@ -18,9 +18,9 @@ constexpr float increment_variance =
     level_variance + slope_variance / (1 - keep_slope * keep_slope);
 constexpr float scale_at_start = 0.05F, least_scale = 1e-4F, largest_scale = 4;
 constexpr int known_from_both_sides = 6;  // slots before this one
-constexpr float scale_pace = 0.007F;      // of the scale: 140 slots
+constexpr float scale_pace = 0.007F;      // pace of the scale: 140 slots
 constexpr float least_change = 1.5F;      // mean squared increment that does not shrink the scale
-constexpr float largest_ratio = 5;        // of a squared increment to its mean
+constexpr float largest_ratio = 5;        // squared increment over its mean
 // Error variance of the filters relative to the one that they assume. It is larger because they are
 // made for steps of Doppler and SNR, and because the channel may not be Clarke's.
 constexpr float least_model_error = 1.2F, largest_model_error = 100;

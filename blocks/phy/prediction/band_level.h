@@ -35,13 +35,13 @@ class band_level {
 public:
     static constexpr int lags = 14;  // slots before this one
     static constexpr int size = lags + 2;
-    using row = std::array<float, size>;  // of b, l_0, l_1, ..
+    using row = std::array<float, size>;  // b, l_0, l_1, ..
 
     // The innovation of one component, with the estimated level removed.
     struct innovation {
         alignas(vector_alignment) row to_re, to_im;  // derivatives: by b (always 0), l_0, l_1, ..
         float re, im;
-        float variance;  // of the filter's error and the noise, both parts
+        float variance;  // filter's error and noise, re and im together
     };
 
     band_level() { reset(); }
@@ -58,7 +58,7 @@ private:
     void adapt() noexcept;
     row state_;
     alignas(vector_alignment) std::array<row, size> covariance_;
-    float scale_;        // of the prior's variances
+    float scale_;        // scale of the prior's variances
     float model_error_;  // factor of the components' variances
 };
 

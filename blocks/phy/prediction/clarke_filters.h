@@ -39,7 +39,7 @@ enum class snr_class : int {};  // 0 .. nof_snrs - 1
 struct snr_place {
     snr_class below{};
     float above = 0;  // share of the next class, 0 to 1
-    float part = 0;   // of the filter: 0 up to -10 dB (not worth filtering), 1 from -7 dB on
+    float part = 0;   // weight of the filter: 0 up to -10 dB (all noise), 1 from -7 dB on
     // Weight of something that is used from a class on: 0 up to the class below it, 1 from that
     // class on.
     constexpr float counts_from(snr_class first) const noexcept {
@@ -56,8 +56,8 @@ public:
     static snr_class class_of(float snr) noexcept;  // the nearest to a linear SNR
     static snr_place place_of(float snr) noexcept;
 
-    // ahead: -1..64 slots; order: at most 64. aperture: the values are means over a time of which
-    // this is the rms distance from its middle, slots.
+    // ahead: -1..64 slots; order: at most 64. Each value is a mean over some time; `aperture` is
+    // the rms distance of that time's points from its middle, in slots.
     clarke_filters(double ahead, int order, double aperture = 0);
     double ahead() const noexcept { return ahead_; }
     const float* weights(doppler_index doppler, snr_class snr) const noexcept {

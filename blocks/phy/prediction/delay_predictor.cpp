@@ -177,7 +177,7 @@ private:
 
     int horizon_;
     clarke_filters filters_, next_;
-    std::array<clarke_filters, 6> short_filters_;  // of 1, 2, 4 .. 32 taps
+    std::array<clarke_filters, 6> short_filters_;  // filters of 1, 2, 4 .. 32 taps
     doppler_search search_;
     std::unique_ptr<gain_predictor> least_squares_;
 

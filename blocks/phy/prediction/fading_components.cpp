@@ -21,10 +21,10 @@ constexpr int covariance_slots = 1500;
 constexpr int classes_a_slot = 4;
 constexpr int pairs_a_slot = 8;
 constexpr double coherence = 0.005;  // squared coherence of two components that is taken for chance
-constexpr double resolution = 1e-12;  // of the power of one component in that of another
+constexpr double resolution = 1e-12;  // least share of one component's power in another's
 constexpr int recent_slots = 24;
-// Inverses of the variance of a factor: the least at which the factor is used, and that of the
-// prior of its logarithm, 1 dB.
+// growth() estimates a factor. Both are inverse variances: that of the estimate from which on the
+// factor is used at all, and that of the prior of the factor's logarithm (1 dB).
 constexpr float least_known = 25, known_of_level = 75;
 // Recent power relative to the noise that noise alone can cause.
 constexpr float noise_share = 0.5F;
@@ -113,7 +113,8 @@ float fading_components<Count, Depth>::power_of(std::size_t i) const noexcept {
     return std::max(usual, std::min(recent_[i], 2 * (recent_[i] - noise_share * noise_)));
 }
 
-// Updates the recent powers and the level with the components of this slot, which has that noise.
+// Updates the recent powers and the level with the components of this slot, whose variance of the
+// noise is `noise`. Here `usual` is the power of the components as the covariance has it.
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::follow(float noise) noexcept {
     const float weight = std::min(1.F, noise_ / noise) / recent_slots;
@@ -220,6 +221,8 @@ void fading_components<Count, Depth>::rescale(std::span<const float> factors) no
         }
 }
 
+// `noise` is the error variance of these points, `usual` that of most slots, for which the filters
+// are made.
 // A measurement y with error variance w moves an estimate x with error variance P by P / (P + w) of
 // y - x. The measurement with error variance v that does the same is x + (P + v) / (P + w) (y - x).
 template <std::size_t Count, std::size_t Depth>
@@ -336,13 +339,14 @@ void fading_components<Count, Depth>::classify() noexcept {
     }
 }
 
-// A covariance of few slots has fewer dimensions than there are components: what a rotation leaves
-// of one is its rounding, and as coherent with all others as rounding happens to be (or of negative
-// power and not coherent at all, for which there is no angle). A component counts with the noise at
-// least, so that this never turns the basis, and every later choice with it. A pair is turned until
-// its coherence is that of chance and no further: turned the whole way, or not at all just below,
-// the last bit of a sum would decide for the basis, and a limit on the turns of a slot would carry
-// that into the pairs after it.
+// Rotates some pairs of components so that each pair becomes uncorrelated. Two precautions:
+// 1. A covariance of few slots has a rank below the number of components. A component without
+//    power of its own then holds only rounding errors, and its coherence with the others (or even
+//    the sign of its power) is arbitrary. So every power counts as at least that of the noise, and
+//    rounding errors never rotate the basis.
+// 2. A pair is rotated until its coherence is what chance explains, and no further. If it were
+//    rotated either completely or not at all, the last bit of a sum would decide which of both, and
+//    with it the basis of all later slots.
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::rotate_some() noexcept {
     constexpr int size = Count / 25;

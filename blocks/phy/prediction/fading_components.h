@@ -97,14 +97,14 @@ private:
     // E c_i conj(c_k), kept for k >= i. In double precision, since a component from which a strong
     // one has been removed by rotation may be 60 dB weaker than that one.
     alignas(64) std::array<std::array<double, padded>, Count> covariance_re_, covariance_im_;
-    alignas(64) row component_re_{}, component_im_{};  // of this slot
+    alignas(64) row component_re_{}, component_im_{};  // components of this slot
     // Newest first from start_, everything twice so that any Depth lie in one piece.
     alignas(64) std::array<std::array<float, 2 * Depth>, Count> past_re_, past_im_;
     std::size_t start_ = 0;
     double phase_ = 0, offset_ = 0;  // carrier offset taken out of what is stored
     int averaged_ = 0, filled_ = 0;
     float noise_ = 0;             // now
-    float covariance_noise_ = 0;  // that of the covariance
+    float covariance_noise_ = 0;  // noise in the covariance
     bool follows_ = false;        // components follow the last slots (see the second store())
     row extra_{};                 // error variance of the last slot beyond the usual one
     alignas(64) row recent_{};    // power of the components over the last slots

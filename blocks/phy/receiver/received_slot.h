@@ -21,7 +21,7 @@ struct receiver_state {
     int cell = -1;        // the one found; -1 while searching
     double cfo_hz = 0;
     double timing_samples = 0;  // slot start against the sample count modulo 5120
-    double evm_percent = 0;     // of the control symbols (QPSK) over the last slot
+    double evm_percent = 0;     // EVM of the control symbols (QPSK) of the last slot
     double level_dbfs = 0;
     double prediction_nmse = 0;  // running, of the SNR `horizon` slots ahead
     // Transitions: searching -> confirming, confirming -> synchronised, synchronised -> locked.

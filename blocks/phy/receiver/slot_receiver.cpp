@@ -76,13 +76,13 @@ struct slot_receiver::impl final : slot_user {
     frame_number_search number_search;
     slot_grant accepted;                        // the last grant that was accepted
     int slots_since_grant = maximum_grant_gap;  // slots
-    section_reader sections;                    // of a cell with several terminals
+    section_reader sections;                    // for a cell with several terminals
     // Slots since the beginning of the frame in which this candidate began; -1: none.
     std::int64_t slots_counted = -1;
     std::int64_t contradiction = -1;
     int contradictions = 0;
     bool held_lock = false;  // what is held was locked
-    cf32 radio_gain = 1;     // by which the gain steps differed from those commanded
+    cf32 radio_gain = 1;     // error of the commanded gain steps
 
     explicit impl(const slot_receiver_config& c)
         : synchroniser(c.cell),

@@ -43,17 +43,17 @@ struct uplink_slot {
     control_content form{};  // valid when form_ok
     // `unused` where nothing was granted.
     std::array<bin_result, nof_bins> bins;
-    std::array<float, nof_bins> snr_db{};  // of the bins, by this slot alone
+    std::array<float, nof_bins> snr_db{};  // SNR of the bins, from this slot alone
     double timing_samples = 0;             // the mean delay, in samples modulo 5120
     double cfo_hz = 0;
-    double level_dbfs = 0;  // of the terminal's signal with all subcarriers on, at the radio
+    double level_dbfs = 0;  // terminal's signal with all subcarriers on, at the radio
 };
 
 struct uplink_receiver_counts {
     std::uint64_t synchronisations = 0;  // the terminal was found, and its pilots confirmed that
     std::uint64_t losses = 0;            // and lost after that
-    std::uint64_t slots = 0;             // in which it was heard
-    std::uint64_t forms_failed = 0;      // of these
+    std::uint64_t slots = 0;             // slots in which it was received
+    std::uint64_t forms_failed = 0;      // forms of these slots that failed
     std::uint64_t second_passes = 0;     // slots with failed frames, detected again
 };
 

@@ -41,7 +41,7 @@ namespace wip::phy {
 struct acquired {
     std::int64_t slot_start = 0;  // sample time of a slot in the last two slots
     int cell = 0;
-    int slot_in_frame = 0;  // of that slot
+    int slot_in_frame = 0;  // number of that slot in its frame
     double cfo_hz = 0;
 };
 
@@ -72,7 +72,7 @@ private:
     bool wide_ = false;  // this attempt has the larger range of CFO
     aligned_vector<cf32> folded_, window_, spectrum_, rotation_, sums_;
     double energy_ = 0;
-    int blocks_ = 0;         // that folded_ is the sum of
+    int blocks_ = 0;         // number of blocks summed in folded_
     int next_decision_ = 0;  // number of blocks at which pilots are compared next
 };
 

@@ -24,7 +24,7 @@ inline constexpr int any_cell = -1;
 struct cell_match {
     int cell = 0;
     int slot_in_frame = 0;
-    int tag = 0;     // of the products that it was found in
+    int tag = 0;     // tag of the products in which it was found
     cf32 sum{};      // S
     float peak = 0;  // |S|^2 / sum |p|^2
 };

@@ -12,13 +12,13 @@ namespace {
 using cf64 = std::complex<double>;
 
 constexpr double forgetting = 1 - 1.0 / 1024;  // blocks
-constexpr double symbols = 500 * 6;            // of a block
-constexpr double pairs = symbols / 2;          // of mirrored ones
+constexpr double symbols = 500 * 6;            // elements of a block
+constexpr double pairs = symbols / 2;          // pairs of mirrored points
 constexpr double least_power = 1e-14;          // -140 dBFS: nothing there
 constexpr double nearly_real = 0.5;            // |E[y^2]| / E|y|^2
 constexpr double image_from = 32;              // blocks
 constexpr int recent = 16;                     // blocks in which a jump shows
-constexpr double jump = 1e-3;                  // of the power
+constexpr double jump = 1e-3;                  // share of the power
 
 // Shrinks an estimate whose error has that variance.
 double shrunk(cf64 estimate, double variance) {

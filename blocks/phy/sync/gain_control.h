@@ -72,10 +72,10 @@ private:
     double gain_;
     std::int64_t next_ = long_ago;     // sample after the last one
     std::int64_t settled_ = long_ago;  // samples before it do not count
-    int filled_ = 0;                   // of the present block
+    int filled_ = 0;                   // samples of the present block
     double energy_ = 0;
     int clipped_ = 0;
-    double sum_ = 0;  // of the mean powers of `blocks_` blocks
+    double sum_ = 0;  // sum of the mean powers of `blocks_` blocks
     int blocks_ = 0;
     double level_ = -200;
     bool too_strong_ = false;

@@ -11,7 +11,7 @@ namespace wip::phy {
 namespace {
 
 constexpr double one_db_ratio = 1.26;               // a decibel
-constexpr double least_level = 0.1;                 // of the mean level
+constexpr double least_level = 0.1;                 // share of the mean level
 constexpr std::array observed_symbols{0, 1, 4, 5};  // symbols with known elements
 
 double level_of(const plane& y, int symbol) {

@@ -66,7 +66,7 @@ private:
     bool applied_ = true;
     bool rescaled_ = false;  // since the last symbol
     double last_ = 0;        // level of the symbol before; 0: none
-    double mean_ = 0;        // of the levels
+    double mean_ = 0;        // mean of the levels
 };
 
 }  // namespace wip::phy

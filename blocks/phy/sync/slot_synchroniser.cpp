@@ -15,8 +15,8 @@ namespace {
 constexpr std::int64_t longest_gap = std::int64_t{2 * longest_hold} * slot_samples;
 constexpr std::int64_t history = 3 * slot_samples;  // samples that acquisition may read
 constexpr std::int64_t margin = 64;                 // tracking may move a slot's start back
-constexpr std::int64_t near_enough = 32;            // of a held timing: a third of a prefix
-constexpr double near_enough_hz = 750;              // of a held CFO: what tracking can follow
+constexpr std::int64_t near_enough = 32;            // to a held timing: a third of a prefix
+constexpr double near_enough_hz = 750;              // to a held CFO: what tracking can follow
 constexpr float direction_pace = 1.0F / 8;          // a slot, as fast as a fading channel's delay
 constexpr float pilot_pass = 0.25F;  // a slot that may steer the tracking: chance passes 1 in 40
 

@@ -101,7 +101,7 @@ public:
     // missing. At most 4 steps may be announced ahead; when the sample count jumps back, they hold
     // at once.
     void set_gain(sample from, db gain, bool exact = true) noexcept;
-    db gain() const noexcept;  // of the newest sample
+    db gain() const noexcept;  // gain of the newest sample
 
     // DC offset and image of the radio are taken out of the samples (direct_conversion.h); false:
     // they stay.
@@ -134,7 +134,7 @@ private:
     tracking track_;
     pilots pilots_;
     sequential_test test_;
-    cf32 pilot_direction_ = 1;  // of pilot_score.h, mean of the last slots
+    cf32 pilot_direction_ = 1;  // see pilot_score.h; mean of the last slots
     slot_planes elements_;
 
     sync_state state_ = sync_state::searching;

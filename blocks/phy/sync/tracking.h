@@ -66,7 +66,7 @@ private:
     void move_window(int later) noexcept;
 
     std::int64_t start_ = 0;
-    double fraction_ = 0;        // with which the present slot is taken
+    double fraction_ = 0;        // fraction at which the present slot is read
     double exact_fraction_ = 0;  // the same, with what update() has corrected for the next slot
     double drift_ = 0;           // samples a slot
     double shift_ = 0;

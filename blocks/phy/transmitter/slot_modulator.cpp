@@ -27,7 +27,7 @@ namespace {
 // The frame of a bin; none where k is 0.
 struct bin_frame {
     std::uint8_t k = 0;
-    std::uint64_t key = 0;  // of its scrambling
+    std::uint64_t key = 0;  // key of its scrambling
 };
 using bin_frames = std::array<bin_frame, nof_bins>;
 

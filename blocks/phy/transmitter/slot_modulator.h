@@ -26,7 +26,7 @@ inline constexpr int most_edge_samples = 40;
 struct slot_modulator_config {
     int cell = 0;                   // 0..63, selects the sequences
     std::optional<int> terminal{};  // 0..7: a terminal of that cell sends; none: its base station
-    control_kind control = control_kind::grant;  // of a base station: or common_grant
+    control_kind control = control_kind::grant;  // a base station may have common_grant
     link_profile profile =
         link_profile::radio;  // the only one: wipemu has no frame check on the air
     // Symbols fade into each other over so many samples, as raised cosines: each begins within its

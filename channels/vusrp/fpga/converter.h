@@ -43,7 +43,7 @@ struct piece {
 // The input of the control logic. Its words are samples at the host's rate, or, after a converter,
 // at the master clock.
 struct unit {
-    tick arrival = 0;  // of its first word
+    tick arrival = 0;  // arrival of its first word
     int per_tick = 1;  // words that arrive, or are dropped, in one tick
     int sample_words = 1;
     std::optional<tick> time{};
@@ -51,7 +51,7 @@ struct unit {
     bool end_of_burst = false;
     int sequence = 0;
     int gap_at = 0;        // 0: none
-    tick gap_arrival = 0;  // of word gap_at
+    tick gap_arrival = 0;  // arrival of word gap_at
     std::vector<piece> pieces{};
 
     // The first tick in which the word can be taken.
@@ -103,7 +103,7 @@ private:
     std::int64_t time_word_ = 0;      // the word whose time is time_
     std::optional<tick> time_{};
     std::optional<tick> untimed_clock_{};  // when a packet without a time was seen in this burst
-    std::optional<tick> last_clock_{};     // of the previous unit of the burst
+    std::optional<tick> last_clock_{};     // clock of the previous unit of the burst
     std::deque<segment> segments_;
     std::deque<origin> origins_;
 };

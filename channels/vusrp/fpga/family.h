@@ -106,7 +106,7 @@ struct receive_rules {
 
 struct family {
     std::string_view name;      // rfnoc, rfnoc_duc, b200
-    std::string_view versions;  // of UHD, whose FPGA images have these rules
+    std::string_view versions;  // versions of UHD whose FPGA images have these rules
     transmit_rules transmit;
     receive_rules receive;
 };

@@ -30,11 +30,11 @@ struct receive_command {
     tick written;  // to the register
     command_kind kind;
     std::optional<tick> time{};  // none: now
-    std::int64_t samples = 0;    // of a finite or chained command
+    std::int64_t samples = 0;    // length of a finite or chained command
 };
 
 struct received_packet {
-    tick time;  // of its first sample
+    tick time;  // time of its first sample
     int samples;
     bool end_of_burst;
 };

@@ -30,7 +30,7 @@ struct transmit_event {
 };
 
 struct air_run {
-    tick start;  // of its first sample
+    tick start;  // time of its first sample
     std::int64_t packet;
     int first, samples;
 };

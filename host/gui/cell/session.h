@@ -40,8 +40,8 @@ public:
     // Switches a replay on or off; during one nothing is read from sockets.
     void set_replay(bool on);
     bool replaying() const { return replay_; }
-    // Grows when something else is looked at: another cell, another run of it, a replay, no cell
-    // any more. What is known of the one before says nothing of it.
+    // Grows when the window shows something else: another cell, another run of it, a replay, no
+    // cell any more. State kept about the earlier subject is then void.
     std::uint64_t subject() const { return subject_; }
     // Called with every raw message that came off the wire; empty: none.
     void set_tap(message_sink tap) { tap_ = std::move(tap); }
@@ -50,7 +50,7 @@ public:
     stream_state state() const;
     // One line for people: what runs, or what is wrong and what to do.
     QString state_text() const;
-    // The one that was asked for while none has been found.
+    // The cell that is shown; while none has been found, the one that was asked for.
     const std::string& cell() const { return cell_.empty() ? options_.cell : cell_; }
     double seconds_since_last() const;
     const session_model& model() const { return model_; }

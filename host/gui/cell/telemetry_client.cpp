@@ -13,7 +13,7 @@ namespace {
 // without subscribers.
 constexpr std::array<const char*, 10> topics{"status", "slot", "receiver", "packet",  "event",
                                              "air",    "tcp",  "cpu",      "verdict", "attenuator"};
-constexpr int most_messages = 5000;                // that wait at a socket
+constexpr int most_messages = 5000;                // messages that may wait at a socket
 constexpr std::int64_t largest_message = 4 << 20;  // bytes
 
 }  // namespace

@@ -62,11 +62,11 @@ struct base_point {
         std::uint64_t samples = 0, spikes = 0, held = 0, held_now = 0;
         double held_ms = 0, pdelay_ms = 0, threshold_ms = 0, delay_ms = 0;
     } injection;
-    struct rlc {  // of the downlink of a UMTS bearer
+    struct rlc {  // downlink of a UMTS bearer
         std::int64_t window = 0;
         std::uint64_t held = 0, retransmissions = 0, polls = 0;
     } bearer{};
-    struct networks {  // of a terminal that moves between networks; no rate: it does not move
+    struct networks {  // for a terminal that moves between networks; no rate: it does not
         double rate_kbps = 0;
         std::uint64_t waiting = 0;
         bool handing_over = false;

@@ -14,7 +14,7 @@ namespace wip::gui {
 // A user as it is drawn.
 struct wcdma_dot {
     double x_m = 0, y_m = 0;
-    double site_x_m = 0, site_y_m = 0;  // of the cell that it belongs to
+    double site_x_m = 0, site_y_m = 0;  // site of the cell that it belongs to
     double sir_db = 0, power_dbw = 0;
     int user = 0, cell = 0;
     bool lost = false;

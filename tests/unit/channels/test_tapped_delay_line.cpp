@@ -58,6 +58,8 @@ struct band_signal {
     std::vector<std::pair<double, double>> parts;
 };
 
+// The Kolmogorov-Smirnov distance between the values and their distribution, times the root of the
+// number of values.
 double distance(std::vector<double> v, auto cdf) {
     std::sort(v.begin(), v.end());
     double worst = 0;
@@ -229,6 +231,7 @@ TEST(TappedDelayLine, output_is_the_sum_of_moving_taps_to_better_than_50_db) {
     }
 }
 
+// Gains are interpolated between knots; the second difference has no jump there.
 TEST(TappedDelayLine, gains_move_smoothly_over_the_knots) {
     constexpr double doppler = 300;
     const tapped_delay_line t(one_tap(tap_fading::rice, 6), doppler, context(4));

@@ -34,6 +34,7 @@ openwip_cell cell_of_two() {
     return c;
 }
 
+// The text of the error that `work` throws; empty: none.
 std::string refusal(const std::function<void()>& work) {
     try {
         work();
@@ -405,7 +406,7 @@ class A:
     EXPECT_EQ(g.known, 0);
 }
 
-// Says 1 for every gain, as a method of the tree.
+// Predicts 1 for every gain. Stands for a predictor that the product has built in.
 class ones final : public phy::gain_predictor {
 public:
     void reset() noexcept override {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The settings' sectors of the STM32F4's flash, by the rules of its interface (RM0390, 3.5 to 3.8):
-// what they forbid is noted and not done. The memory is there at the chip's addresses; what was
-// stored into it is seen when the next register is read or written.
+// A model of the sectors of the STM32F4's flash that hold the settings, with the rules of its
+// interface (RM0390, 3.5 to 3.8). It records an access that breaks a rule, and does not perform it.
+// The memory lies at the chip's addresses; the model sees a store at the next access to a register.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

@@ -91,8 +91,8 @@ packet timestamps(std::uint32_t value, std::uint32_t echo) {
 constexpr std::uint32_t first_byte = 0xfffff000;
 constexpr std::uint32_t request = 7000;
 
-// A connection that the terminal has made to the server, which has sent `segments` of `size` bytes,
-// all acknowledged.
+// A connection that the terminal has made to the server, which has sent three segments of `size`
+// bytes, all acknowledged.
 class Connection : public testing::Test {
 protected:
     Connection() { start(); }
@@ -175,7 +175,7 @@ TEST_F(Connection, DamagedDataIsTakenAsItIsWithARightChecksum) {
     EXPECT_EQ(relay.restored_headers(), 0U);
 }
 
-// Every single bit of the header: either restored to what was sent, or nothing is delivered.
+// Each bit of the header is flipped: either it is restored, or the segment is not recovered.
 TEST_F(Connection, ASingleWrongBitAnywhereInTheHeaderIsRestoredOrTheSegmentIsDropped) {
     for (std::size_t bit = 0; bit < header * 8; ++bit) {
         start();
@@ -249,7 +249,7 @@ TEST_F(Connection, WhatFollowsAShortSegmentIsTaken) {
     EXPECT_EQ(relay.on_incoming(p), verdict::recovered);
 }
 
-TEST_F(Connection, WhatLiesOutsideTheWindowIsNot) {
+TEST_F(Connection, DataOutsideTheWindowIsNotTaken) {
     packet p;
     const auto hit = [](packet& x) { x.back() ^= 1; };
     EXPECT_EQ(damaged(2, p, hit), verdict::sequence);        // the data has been acknowledged
@@ -346,7 +346,7 @@ TEST_F(Connection, WrongPortsAreRestoredWhereAskedForAndOnlyOneConnectionIsMeant
         sent.options = timestamps(1002, 77);
         EXPECT_EQ(p, make(sent));
     }
-    // A second connection as near: port 40001 damaged to 40003 is one bit from 40002's neighbour.
+    // With a second connection at port 40003, a packet with port 40001 may be of either.
     start({.most_port_errors = 1});
     handshake(40003);
     deliver_intact(data(0, 40003));

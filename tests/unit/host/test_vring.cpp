@@ -218,7 +218,7 @@ TEST_F(guest_nic, is_called_once_if_it_wants_to) {
     EXPECT_FALSE(nic.call_wanted(vhost_nic::receive));
 }
 
-// A kernel's side of the clock: its words are a message, then a word of the page.
+// A kernel's side of the clock: RUN and WAIT are first messages, then a futex in the shared page.
 TEST(TimeTravel, turns_kicks_and_calls_are_in_the_page) {
     int line[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, line), 0);
@@ -261,15 +261,15 @@ TEST(TimeTravel, turns_kicks_and_calls_are_in_the_page) {
     clock.call(63, 0);
     EXPECT_EQ(page.called[0], std::uint64_t{1} << 63);
     EXPECT_EQ(page.called[1], 0U);
-    clock.use_word();
+    clock.use_futex();
     clock.run(5000);  // the kernel still waits for a message
     ASSERT_TRUE(unix_socket::receive(line[1], &answer, sizeof answer));
     EXPECT_EQ(answer.op, 6U);
     EXPECT_EQ(answer.time, 5000U);
-    EXPECT_FALSE(clock.hear_word());
+    EXPECT_FALSE(clock.wait_for_futex());
     EXPECT_TRUE(clock.running());
     std::atomic_ref(page.turn).store(0);
-    EXPECT_TRUE(clock.hear_word());
+    EXPECT_TRUE(clock.wait_for_futex());
     EXPECT_FALSE(clock.running());
     clock.run(6000);
     EXPECT_EQ(page.turn, 1U);
@@ -277,7 +277,7 @@ TEST(TimeTravel, turns_kicks_and_calls_are_in_the_page) {
     EXPECT_TRUE(clock.running());
     // No message of that: it has ended.
     ::close(line[1]);
-    EXPECT_FALSE(clock.hear_word());
+    EXPECT_FALSE(clock.wait_for_futex());
     clock.serve();
     EXPECT_TRUE(clock.ended());
     ::munmap(at, 4096 + 2 * 128);

@@ -190,7 +190,7 @@ TEST(DrainForecast, RetransmissionsAndOthersTakeTheirShare) {
     std::array<std::uint8_t, nof_bins> rate;
     rate.fill(2);
     sent_slot out;
-    out.used = (1U << 8) - 1U;  // of ten bins, two of others
+    out.used = (1U << 8) - 1U;  // eight of ten bins; two belong to others
     for (std::size_t b = 0; b < 8; ++b) {
         out.unit[b].bits_per_symbol = 2;
         out.unit[b].retransmissions = b < 3 ? 1 : 0;

@@ -288,7 +288,7 @@ TEST(Episodes, ADelaySpikeHoldsWhatWaitsAndLosesNothing) {
     const spell s = ten_seconds(c);
     EXPECT_EQ(s.due.size(), 200U);
     EXPECT_EQ(s.counts.blocks_lost, 0U);
-    const std::int64_t flight = 10 * ms + 60 * ms;  // of a block, and behind it
+    const std::int64_t flight = 10 * ms + 60 * ms;  // time of a block, and the delay behind it
     for (const std::int64_t due : s.due) {
         EXPECT_FALSE(due > 2000 * ms + flight && due < 5000 * ms + flight) << due;
         EXPECT_FALSE(due > 7995 * ms + flight && due < 8500 * ms + flight) << due;

@@ -158,7 +158,7 @@ TEST(Discard, ByTimerOfMoreSdusThanAMoveCanNameOfOnePdu) {
     for (int i = 0; i < 24; ++i) w.give(0, 1400);
     for (int i = 0; i < 18; ++i) w.give(0, 40);
     w.run(35);
-    w.give(0, 40);  // of the same PDU, and has time left
+    w.give(0, 40);  // an SDU in the same PDU, which has time left
     w.run(400);
     EXPECT_TRUE(w.quiet());
     EXPECT_EQ(w.sides[0].entity->counts().resets, 0U);

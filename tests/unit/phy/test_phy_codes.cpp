@@ -46,7 +46,7 @@ TEST(crc, divides_its_multiples_and_nothing_that_is_a_burst_of_24_bits_away) {
     std::mt19937 random(3);
     std::array<std::uint64_t, 11> word{};
     const auto flip = [&](unsigned at) { word[at / 64] ^= 1ULL << (63 - at % 64); };
-    const auto add = [&](std::uint32_t bits, unsigned at) {  // the lowest at `at`
+    const auto add = [&](std::uint32_t bits, unsigned at) {  // the lowest of `bits` goes to `at`
         for (unsigned i = 0; bits >> i != 0; ++i)
             if (bits >> i & 1) flip(at - i);
     };

@@ -19,7 +19,7 @@ struct fading_result {
     double nmse;              // NMSE of the prediction against the true SNR
     double measured_nmse;     // NMSE against the SNR that the receiver measures
     double bias_db;           // mean predicted over mean true SNR
-    double frame_error_rate;  // of 4-QAM frames in slots with a grant
+    double frame_error_rate;  // error rate of 4-QAM frames in slots with a grant
     double genie_error_rate;  // the same by theory, from the true SNR of each slot
     // error of the channel estimate at the slot's middle, relative to the noise
     double estimate_error_db;

@@ -2,7 +2,7 @@
 """The receiver compiled for this machine, for x86-64-v2 (four lanes) and x86-64-v3 (eight), on the
 same slots. The widths differ in the order of sums and in fused multiplications, in the last bits.
 Where a choice lies that near to its threshold it may fall otherwise (a frame with a symbol on the
-border of two, a candidate of the predictor's search); what is said must then be as good."""
+border of two, a candidate of the predictor's search); the results must then be as good."""
 
 import math
 import subprocess

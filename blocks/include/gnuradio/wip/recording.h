@@ -13,7 +13,7 @@ namespace gr::wip {
 
 // Samples without a jump of the sample time.
 struct recorded_stretch {
-    std::int64_t index = 0;         // of its first sample in the file
+    std::int64_t index = 0;         // index of its first sample in the file
     std::int64_t first_sample = 0;  // sample time of that sample
     double later = 0;               // part of a sample by which it was taken later, -0.5 to 0.5
     bool lost_by_recorder = false;  // the samples missing before it; false: the radio lost them
@@ -28,7 +28,7 @@ struct recording_status {
     std::int64_t reports = 0;
     std::int64_t reports_lost = 0;
     std::vector<recorded_stretch> stretches;
-    std::string error;  // of the disk; empty: none
+    std::string error;  // error of the disk; empty: none
 };
 
 class can_record {

@@ -43,7 +43,7 @@ def read_settings(path: pathlib.Path, given: dict[str, Any]) -> dict[str, Any]:
     return {name: read_setting(path, name, value) for name, value in given.items()}
 
 
-def read_whole(whose: str, value: Any, low: int, high: int) -> int:
+def read_whole(place: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise not_valid(whose, repr(value), f"{low}..{high}")
+        raise not_valid(place, repr(value), f"{low}..{high}")
     return value

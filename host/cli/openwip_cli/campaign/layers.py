@@ -51,7 +51,7 @@ def with_tcp(
         }
     for name in tcp:
         key = tcp_settings.key_of(
-            tcp_settings.GRID_NAME_OF.get(name, name) if time == "ns3" else name
+            tcp_settings.EXPERIMENT_NAME_OF.get(name, name) if time == "ns3" else name
         )
         if key in there:
             raise NothingToRun(

@@ -434,8 +434,8 @@ class Reports(Mapping[int, Report]):
 
 class Results:
     """Values of an experiment's runs, by point and realisation. Invalid runs are not in it, nor
-    what was run of a point beyond its stopping rule. Of each result the metrics of the experiment's
-    figures and statements are kept, and not the result."""
+    runs of a point beyond its stopping rule. Only the metrics of the experiment's figures and
+    statements are kept, not the results."""
 
     def __init__(self, experiment: Experiment, read: Read) -> None:
         """`read(key)`: the stored result of a run, or why there is none (store.Store.read)."""

@@ -43,7 +43,7 @@ class Evaluated(NamedTuple):
     lacking: list[Lacking]
     # The answer of each evaluation if all statements of the campaign share an error of 5 %.
     corrected: list[Holds] = []
-    kept: str = ""  # which files of it stay as they were, and why
+    kept: str = ""  # the files that stay as they were, and why
 
 
 class NoComparison(BadInput):

@@ -6,10 +6,10 @@ which alone writes the database, adds each such file as a row, reads the row bac
 removes the file. Folders made before there was a database have nothing but such files, and are
 converted in the same way.
 
-Rows are added and never changed or deleted (archive.py). Of several rows of a run one whose verdict
-is valid counts, else the newest. An arrived file that is no result of its run is set aside: renamed
-to FOLDER/set-aside/KEY.N.json. What cannot be read (a disk or a file system that stumbles, rights)
-is left as it is, and its run is not made again while it is so."""
+Rows are added and never changed or deleted (archive.py). If a run has several rows, one whose
+verdict is valid counts, else the newest. An arrived file that is no result of its run is set aside:
+renamed to FOLDER/set-aside/KEY.N.json. A file that cannot be read (a fault of the disk or the file
+system, missing rights) is left as it is, and its run is not repeated as long as that lasts."""
 
 import dataclasses
 import enum

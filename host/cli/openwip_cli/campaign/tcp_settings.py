@@ -14,8 +14,8 @@ from ..settings import command_line
 from ..settings.emulator import scenario_of
 from .settings import OF_LINUX, SETTINGS, TCP, VIRTUAL
 
-# ns-3's name of a setting, as --tcp has it: the name of the same setting in an experiment's file.
-GRID_NAME_OF = {
+# name of a setting in --tcp with ns-3: its name in an experiment's file
+EXPERIMENT_NAME_OF = {
     "sender": "congestion_control",
     "min_rto_ms": "rto_min_ms",
     "receive_window": "window_bytes",
@@ -83,8 +83,8 @@ def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
 
 def route_metrics(work: dict[str, Any]) -> list[str]:
     """The metrics of the route. Flows of a workload with `route` set their congestion control
-    themselves, so it is not among them. A namespace may have an unrestricted one only as a sysctl,
-    and any by the route."""
+    themselves, so it is not among them. The others get theirs by the route, because the sysctl of a
+    namespace takes only the unrestricted ones (net.ipv4.tcp_allowed_congestion_control)."""
     tcp = work.get("route") or work["tcp"]
     metrics = [] if "route" in work else ["congctl", work["congestion_control"]]
     for name, words in (
@@ -123,8 +123,8 @@ def window_kept(asked: int, windows: Iterable[int]) -> list[str]:
 
 
 def with_windows(report: dict[str, Any], asked: int) -> dict[str, Any]:
-    """A report of virtual time with the windows that its receivers ended with, and evaluated by
-    them."""
+    """Returns a report of virtual time with the windows that its receivers ended with. Its verdict
+    is INVALID if one of them is not the window `asked` for (bytes)."""
     windows = [w for end in report["flows"] for w in end.get("windows", ())]
     return report | {
         "verdict": checks.evaluate_also(

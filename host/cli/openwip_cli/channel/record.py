@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A trace from the receiver of a running cell: telemetry topic `slot` of the terminal, every slot.
 The terminal is asked to publish every slot and afterwards as often as before. What is recorded is
-what the receiver measured: SNR of every bin (-20..60 dB) and its prediction for the slot `horizon`
-later, which it says with each.
+what the receiver measured: SNR of every bin (a receiver reports -20..60 dB) and its prediction for
+the slot that is `horizon` slots later; each message contains the horizon.
 
 Nothing is lost unseen: slots are numbered. A slot that did not come, or came while the receiver had
 no lock, is a gap."""
@@ -146,6 +146,7 @@ def collect(reader: telemetry.Reader, slots: int) -> Recording:
                             f" valid: {horizon}"
                             " slots in the whole recording"
                         )
+                    # A trace file holds -60..80 dB.
                     snr[s] = numpy.clip(sample.snr_db, -60, 80)
                     predicted[s] = numpy.clip(sample.predicted_snr_db, -60, 80)
     except (KeyboardInterrupt, Terminated) as e:

@@ -12,7 +12,7 @@ from ..settings.radios import station_defaults
 from ..settings.scenario import by_clock
 from .finding import Finding, evaluated
 
-SHARE = 1e-4  # of the bursts that may be late: one in 10,000
+SHARE = 1e-4  # share of the bursts that may be late: one in 10,000
 GPS = (
     "a GPS antenna that sees the sky, and some minutes; or time_source=internal in --radio (now {})"
 )

@@ -28,9 +28,9 @@ READ_BACK_S = 3.0  # seconds; a receiver builds its new predictor first
 
 
 class RunningSettings:
-    """The settings of one cell, as its processes say them. `endpoint(socket)` names their sockets.
-    Of a medium, fader or attenuator without a cell it is the only one that is asked, and its rows
-    are all."""
+    """The settings of one cell, as its processes report them. `endpoint(socket)` names their
+    sockets. A medium, fader or attenuator may run without a cell: it is then the only process that
+    is asked, and only its own settings are shown."""
 
     def __init__(
         self,
@@ -67,7 +67,8 @@ class RunningSettings:
             }
 
     def find(self, key: str, path: str | None) -> controls.Control:
-        """`path`: the key is that of this one. Raises BadInput."""
+        """The setting with this key; with `path` (SENDER:RECEIVER), that of this path. Raises
+        BadInput."""
         if path is not None and path not in self.paths:
             raise not_valid(
                 "--path",
@@ -99,7 +100,7 @@ class RunningSettings:
         return [row for row in self.rows.values() if not row.key.startswith("paths.")]
 
     def read(self) -> None:
-        """Raises BadInput: one does not answer."""
+        """Asks all processes for their settings. Raises BadInput if one does not answer."""
         self.status, self.effective = {}, {}
         for process, socket in self.controls.items():
             try:
@@ -110,7 +111,7 @@ class RunningSettings:
             self.effective[process] = of_yaml(status.effective_yaml) or {}
 
     def value(self, key: str) -> str | None:
-        """Text of the value that holds; None: not known here."""
+        """The current value of a setting, as text; None if it is not known here."""
         row = self.rows[key]
         if row.process is None:
             return inside(self.launched, key)
@@ -125,8 +126,9 @@ class RunningSettings:
         return inside(self.effective[row.process], row.process_key)
 
     def set(self, wanted: dict[str, str]) -> dict[str, int]:
-        """`wanted`: {key: canonical text}. All of it or nothing; returns {process: slot it holds
-        from}. Raises BadInput: refused, or no answer."""
+        """Changes the settings `wanted` ({key: canonical text}), all of them or none. Returns
+        {process: slot from which they hold}. Raises BadInput if a process refuses or does not
+        answer."""
         self.read()  # reads the values to restore if a process refuses
         trees: dict[str, dict[str, Any]] = {}
         before: dict[str, dict[str, Any]] = {}
@@ -153,7 +155,8 @@ class RunningSettings:
     def read_back(
         self, wanted: dict[str, str], timeout_s: float = READ_BACK_S
     ) -> dict[str, str | None]:
-        """Waits until the processes say the values; returns {key: value} of those that do not."""
+        """Waits until the processes report these values. Returns {key: reported value} of the
+        settings that still differ."""
         other: dict[str, str | None] = {}
 
         def all_say_so() -> bool:

@@ -27,10 +27,11 @@ FACTOR_TOLERANCE = 0.005  # tolerance of the real-time factor
 # This share of the slots, and of an emulator's packets but for one, may be released later than the
 # pacing limit.
 BEHIND_SHARE = 0.01
-# A packet of a line may be so late: a fifth of the shortest time in which TCP here reacts.
+# A line without slots may release a packet this late: a fifth of the shortest time in which TCP
+# reacts here.
 LATEST_MS = 20.0
-# This share of the samples of a channel made before a transmitter may be clipped; a terminal says
-# so of its own receiver from there on.
+# This share of the samples may be clipped where a fader or a station applies the channel ahead of
+# its transmitter. A terminal reports clipping in its receiver from the same share on.
 CLIPPED_SHARE = 1e-4
 LATE_SHARE = 1e-3  # share of the slots that may be late on a clock that does not wait
 # An application may be ready and without a core for this share of the time (docs/reference/demo.md).
@@ -206,9 +207,9 @@ CHECKS.append(Check(Name.THROTTLING, ("core",), throttling))
 def fader(of: Fader) -> Iterator[Wrong]:
     """The fader's radios lost something, or its channel differed from the configured one in its own
     measurement at the start (channels/fader/sounding.h) or in that of the stations. The least lead
-    is no criterion: it is by the computer's clock, and a medium that stalled with the fader
-    takes the piece all the same. A piece that no transmitter took in time is late or an
-    underflow."""
+    is no criterion, because it is read from the computer's clock: if the medium stalled together
+    with the fader, it still takes the samples. Samples that a transmitter did not get in time count
+    as late or as an underflow."""
     if of["lost_samples"] + of["overflows"]:
         yield Wrong(
             "fader: {lost_samples} samples lost at its receivers ({overflows} overflows)",
@@ -303,8 +304,8 @@ def pacing_of_a_line(latest_ms: float) -> Iterator[Wrong]:
 
 @check(Name.LATE_SLOTS, "slots")
 def late_slots(realtime: Realtime) -> Iterator[Wrong]:
-    """A clock that waits leaves no slot behind; one that runs freely may, but so few that nothing
-    measured is theirs."""
+    """With a clock that waits no slot may be late. With one that runs freely a few may be; they do
+    not affect what is measured."""
     late, slots = realtime["late_slots"], realtime["slots"]
     allowed = LATE_SHARE * slots if realtime["clock"] == "realtime" else 0
     if late > allowed:
@@ -322,8 +323,8 @@ def late_slots(realtime: Realtime) -> Iterator[Wrong]:
 
 @check(Name.CLIPPING, "clipped")
 def clipping(interval: Clipped | Fader | Realtime) -> Iterator[Wrong]:
-    """Fading that a fader's or a station's transmitter has no room for is another channel. `interval`:
-    fading.faded(), or the measured interval."""
+    """If fading exceeds the full scale of a fader's or a station's transmitter, the channel is not
+    the configured one. `interval`: fading.faded(), or the measured interval."""
     clipped, samples = interval["clipped"], interval["slots"] * SLOT_SAMPLES
     if clipped > CLIPPED_SHARE * samples:
         yield Wrong(

@@ -71,8 +71,8 @@ class Facts:
     core: Core | None = None
     fader: Fader | None = None  # fading.fader_of() a medium whose channel a fader has
     transmitter: ThroughRadios | None = None  # fading.transmitter_of()
-    pacing: Realtime | None = None  # of a medium whose clock is the wall clock
-    latest_ms: float | None = None  # packet of a line that has no slots
+    pacing: Realtime | None = None  # pace of a medium whose clock is the wall clock
+    latest_ms: float | None = None  # lateness of a line that has no slots
     slots: Realtime | None = None  # slots that missed their time
     clipped: Clipped | Fader | Realtime | None = None
     lock: Lock | None = None

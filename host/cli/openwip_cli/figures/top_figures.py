@@ -21,7 +21,7 @@ PUBLISHERS = {
 WINDOW_S = 1.0  # interval over which rates and histograms are computed
 STALE_S = 3.0  # a message that is older is not shown as if it were current
 KEPT_STATUSES = 700  # ten a second, for the longest window (--interval 60)
-MOST_TERMINALS = 250  # of a UMTS link; other links have at most 25
+MOST_TERMINALS = 250  # on a UMTS link; other links have at most 25
 
 
 class Terminal(NamedTuple):

@@ -18,7 +18,9 @@ from .places import Places
 Found = TypeVar("Found")
 PROCESSES = ("air", "fader", "base.macd", "base.radio", "terminal.macd", "terminal.radio")
 EVERY_S = 0.2
-NO_STALL_S = 2e-3  # behind: that is three slots, which the retransmission delay of a radio bears
+# A medium that is behind by no more than three slots has not stalled: the retransmission delay of a
+# cell with radios covers that.
+NO_STALL_S = 2e-3
 
 
 def steal_s(cores: list[int] | None = None, proc: str = "/proc") -> float:
@@ -85,7 +87,7 @@ class StallWatch(threading.Thread):
         self.over = threading.Event()
         self.first: Moment | None = None
         self.last: Moment | None = None
-        self.worst: tuple[Moment, Moment] | None = None  # worst: (Moment, Moment)
+        self.worst: tuple[Moment, Moment] | None = None
 
     def run(self) -> None:
         while not self.over.is_set():
@@ -122,7 +124,7 @@ class StallWatch(threading.Thread):
 
 
 class PageFaults:
-    """The state of the slot path's processes, from when it is made until report()."""
+    """Counts the page faults of the slot path's processes, from its construction to report()."""
 
     def __init__(self, pids: dict[str, int]) -> None:
         self.pids = {n: p for n, p in pids.items() if n in PROCESSES}
@@ -208,7 +210,8 @@ def worst_of(found: dict[int, Stalls]) -> Stalls:
 
 
 def on_its_core(by_name: dict[str, Found], place: placement.Placement) -> dict[str, Found]:
-    """The sums of the known counts by process: those that have the slot path's core together."""
+    """The entries of `by_name` (name of a process: value) whose processes share the slot path's
+    core."""
     return {
         n: v for n, v in by_name.items() if n in PROCESSES and not (n == "fader" and place.apart)
     }

@@ -2,12 +2,14 @@
 """How long the applications in a cell's namespaces waited for a processor core.
 
 The kernel counts for every thread the time during which it was ready to run and had no core
-(/proc/PID/task/TID/schedstat, second figure), each wait when it ends. One that has not ended, of a
-thread that was ready at two looks and did not run between them, is added here: a starved one waits
-for seconds. That is of the traffic's own processes: the pressure of the whole machine
-(/proc/pressure/cpu) is also high when the radio or a stranger waits and the applications do not
-(docs/results/cells.md has both). And what a verdict needs besides that has to be watched all the
-time: telemetry."""
+(/proc/PID/task/TID/schedstat, second figure); it adds a wait when the wait ends. A starved thread
+may wait for seconds, so a wait that has not ended is added here, if the thread was ready at two
+scans and did not run between them. Only the traffic's own processes are counted: the pressure of
+the whole machine (/proc/pressure/cpu) is also high when the radio or another program waits and the
+applications do not (docs/results/cells.md has both).
+
+The telemetry, which a verdict needs as well, is watched here too, since both have to be watched all
+the time."""
 
 import contextlib
 import dataclasses

@@ -54,8 +54,8 @@ class Options:
     loop_found: dict[str, Any] | None = None  # found by --loop auto (runs/loop.py)
     # files that are read, and so not to be written
     inputs: list[str] = dataclasses.field(default_factory=list)
-    generator: bool = False  # of emulate: virtual time, without a cell
-    time: str = CLOCKS[0]  # of emulate: one of CLOCKS
+    generator: bool = False  # emulate only: virtual time, without a cell
+    time: str = CLOCKS[0]  # emulate only: one of CLOCKS
     # Sysctls of the kernel in virtual time.
     sysctl: dict[str, str] = dataclasses.field(default_factory=dict)
     tcp: dict[str, str] = dataclasses.field(default_factory=dict)  # settings of the TCP of ns-3

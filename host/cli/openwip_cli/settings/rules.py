@@ -113,7 +113,8 @@ _of_command = functools.cache(rules_of)
 
 
 def excluded(command: str, of: str, needs: str) -> tuple[str, ...]:
-    """The values of `needs` beside which `of` has its default, but for patterns."""
+    """The values of setting `needs` with which setting `of` can only have its default, without the
+    patterns such as *END."""
     return tuple(
         value
         for rule in _of_command(command)

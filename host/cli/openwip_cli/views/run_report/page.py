@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Puts the page together: sections in the order of the question "what happened", each with a line
-how to read it, or with what is missing in the record. Without a verdict there is no throughput and
+on how to read it, or on what the record lacks. Without a verdict there is no throughput and
 no delay."""
 
 import os
@@ -87,11 +87,11 @@ class Page:
         known = [h.values for h in (*measured, predicted, true) if h]
         span = p._range(data.numpy.concatenate([k.ravel() for k in known])) if known else None
         every = s.every()
-        whose = f" One slot of {every} was published." if every and every > 1 else ""
+        published = f" One slot of {every} was published." if every and every > 1 else ""
         draw = lambda h: p.snr(h, limits, span)
         how = (
             "A row is a bin of 200 kHz, time to the right. Bright: good. Dark valleys that wander"
-            " are fading; grey: not measured (no lock, or not recorded)." + whose
+            " are fading; grey: not measured (no lock, or not recorded)." + published
         )
         if s.users > shown:
             how += f" {s.users - shown} more terminals are in the record."
