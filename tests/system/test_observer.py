@@ -31,7 +31,8 @@ PREFIX = f"ob{os.getpid() % 100000}"
 NAMESPACES = {"base": f"{PREFIX}-base", "terminal": f"{PREFIX}-terminal"}
 ADDRESSES = {"base": ("10.43.0.1", "fd00:43::1"), "terminal": ("10.43.0.2", "fd00:43::2")}
 
-# Connects (or listens), moves BYTES, and keeps the connection until its standard input ends.
+# Connects (or listens), moves BYTES, and keeps the connection until its standard input ends. With
+# AFTER it sends that many bytes and waits for a line before it sends the rest.
 PROGRAM = """
 import socket, sys
 what, address, port, size = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -44,7 +45,10 @@ if what == "listen":
     while size > 0: size -= len(s.recv(min(size, 65536)))
 else:
     s.connect((address, port)); print("up", flush=True)
-    s.sendall(bytes(size))
+    after = int(sys.argv[5]) if len(sys.argv) > 5 else 0
+    s.sendall(bytes(after))
+    if after: sys.stdin.readline()
+    s.sendall(bytes(size - after))
 print("done", flush=True)
 sys.stdin.read()
 """
@@ -127,8 +131,9 @@ class Observer(unittest.TestCase):
         self.addCleanup(end)
         return process
 
-    def connect(self, port, version=0, size=200000, wait=True):
-        """Base station to terminal; both programs, when all bytes have arrived."""
+    def connect(self, port, version=0, size=200000, after=None):
+        """Base station to terminal; both programs, when all bytes have arrived. With `after` the
+        sender waits for a line when it has sent so many bytes."""
         address = ADDRESSES["terminal"][version]
         kept = self.keep(
             inside(
@@ -153,10 +158,11 @@ class Observer(unittest.TestCase):
                 address,
                 str(port),
                 str(size),
+                *([] if after is None else [str(after)]),
             )
         )
         self.assertEqual(here.stdout.readline(), "up\n")
-        if wait:
+        if after is None:
             self.assertEqual((here.stdout.readline(), kept.stdout.readline()), ("done\n", "done\n"))
         return here, kept
 
@@ -257,8 +263,10 @@ class Observer(unittest.TestCase):
     def test_retransmissions_are_counted_as_the_kernel_does(self):
         self.start()
         reader = self.reader("tcp")
-        here, _ = self.connect(6003, size=30_000_000, wait=False)
+        here, _ = self.connect(6003, size=30_000_000, after=100_000)
         system.ip("-n", NAMESPACES["terminal"], "link", "set", "cable", "down")
+        here.stdin.write("\n")
+        here.stdin.flush()
         try:
             f = self.read_until(
                 reader,
