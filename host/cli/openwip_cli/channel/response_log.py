@@ -142,8 +142,8 @@ class ResponseLog:
         if len(shape) == 6 and delays_shape == (shape[0], shape[2], paths):
             return values[at[0], at[2]].reshape(paths, 1)
         raise self.arrays.wrong(
-            f"has {found.delays}, a shape that does not fit {found.gains}; valid: a delay for each path,"
-            " or for each path and snapshot"
+            f"has {found.delays}, a shape that does not fit {found.gains}: it has neither a delay for each"
+            " path nor one for each path and snapshot"
         )
 
     def _times(self, rate: float | None) -> Any:
@@ -156,8 +156,7 @@ class ResponseLog:
                     steps = numpy.diff(times)
                     if len(times) != self.snapshots or not (steps > 0).all():
                         raise self.arrays.wrong(
-                            f"has {array}, which are not ascending times of the {self.snapshots} snapshots;"
-                            " valid: one time for each, later than the one before"
+                            f"has {array}, which are not ascending times of the {self.snapshots} snapshots"
                         )
                     return times - times[0]
         raise BadInput(
