@@ -23,7 +23,8 @@ inline std::string file_text(const std::string& path) {
     if (!in) throw bad_input(path + ": " + std::strerror(errno));
     std::string text(largest_file_text + 1, '\0');
     in.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (in.bad() || (in.fail() && !in.eof())) throw bad_input(path + ": cannot be read");
+    if (in.bad() || (in.fail() && !in.eof()))
+        throw bad_input(path + ": cannot be read: " + std::strerror(errno));
     text.resize(static_cast<std::size_t>(in.gcount()));
     if (text.size() > largest_file_text)
         throw bad_input(path + ": the file is too large for a configuration; valid: up to 1 MiB");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <string_view>
 
 #include "bin/failed_symbol.h"
@@ -44,7 +45,8 @@ emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_sou
       from_base_(config.from_base, packet_model::from_base_purpose) {
     if (static_cast<int>(sources.size()) != config.cell.users)
         throw std::invalid_argument(
-            "the number of sources differs from the number of users; valid: one for each user");
+            "the number of SNR sources is " + std::to_string(sources.size()) +
+            "; valid: " + std::to_string(config.cell.users) + ", one for each terminal");
     if (config.errors == bin_model::error_method::computed) prepare_errors();
     for (int u = 0; u < users(); ++u)
         terminals_.emplace_back(
@@ -305,7 +307,8 @@ void emulated_cell::reconfigure(bin_model::error_method errors) {
 void emulated_cell::replace(std::vector<snr_source> sources) {
     if (sources.size() != terminals_.size())
         throw std::invalid_argument(
-            "the number of sources differs from the number of users; valid: one for each user");
+            "the number of SNR sources is " + std::to_string(sources.size()) +
+            "; valid: " + std::to_string(terminals_.size()) + ", one for each terminal");
     for (std::size_t u = 0; u < sources.size(); ++u) {
         terminals_[u].source = std::move(sources[u]);
         terminals_[u].prediction = {};  // NMSE of this channel, not of both

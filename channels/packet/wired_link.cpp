@@ -23,12 +23,12 @@ queue_config queue_of(const wired_config& c, std::uint32_t line_purpose) {
 }  // namespace
 
 void wired_config::check() const {
-    check_range("wired link delay_ms", delay_ms, setting::to_base_delay_ms);
-    check_range("wired link rate_kbps", rate_kbps, setting::to_base_rate_kbps);
-    check_range("wired link loss", loss, setting::to_base_loss);
-    check_range("wired link queue_packets", queue_packets, setting::to_base_queue_packets);
-    queue.check("wired link ");
-    check_range("wired link held_mb", held_mb, setting::to_base_held_mb);
+    check_range("wired_config.delay_ms", delay_ms, setting::to_base_delay_ms);
+    check_range("wired_config.rate_kbps", rate_kbps, setting::to_base_rate_kbps);
+    check_range("wired_config.loss", loss, setting::to_base_loss);
+    check_range("wired_config.queue_packets", queue_packets, setting::to_base_queue_packets);
+    queue.check("wired_config.");
+    check_range("wired_config.held_mb", held_mb, setting::to_base_held_mb);
 }
 
 wired_link::wired_link(const wired_config& config, std::uint32_t purpose)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <string>
 
 #include "sample/floor_divide.h"
 #include "types/lanes.h"
@@ -37,8 +38,10 @@ rate_map::rate_map(const exact_rate& in, const exact_rate& out) {
     for (const exact_rate& r : {in, out})
         if (r.clock <= 0 || r.divider <= 0 || r.parts <= -whole_parts / 2)
             throw std::invalid_argument(
-                "the input or output sample rate of the converter is zero or negative; valid: a "
-                "positive rate");
+                "the input or output sample rate of the converter is " + std::to_string(r.clock) +
+                " Hz / " + std::to_string(r.divider) + " with an offset of " +
+                std::to_string(r.parts) +
+                "e-12; valid: clock and divider more than 0, the offset more than -0.5");
     numerator_ = static_cast<wide>(in.clock) * out.divider;
     denominator_ = static_cast<wide>(out.clock) * in.divider;
     const auto shorten = [this] {

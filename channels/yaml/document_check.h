@@ -59,12 +59,12 @@ private:
 
     void check_tag(const YAML::Mark& mark, const std::string& tag, const std::string& text) const {
         if (!tag.empty() && tag != plain && tag != "!")
-            throw refused{mark, place(text) + "has the tag " + shown(tag) + "; valid: none"};
+            throw refused{mark, place(text) + "has the tag " + shown(tag) + "; valid: no tag"};
     }
     void open(const YAML::Mark& mark, const std::string& tag, bool is_map) {
         check_tag(mark, tag, "");
         if (levels_.size() == deepest)
-            throw refused{mark, "more than 100 lists in lists; valid: fewer"};
+            throw refused{mark, "lists are nested more than 100 deep; valid: up to 100"};
         levels_.push_back({is_map, is_map, ""});
     }
     void close() {

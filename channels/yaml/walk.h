@@ -98,7 +98,8 @@ void each_entry(const YAML::Node& map, const Refuse& refuse, const Visit& visit)
             if (name == "<<") {
                 for (const auto& one : merged_into(pair.first, pair.second, refuse)) {
                     if (now.depth == deepest || left.size() > 1000)
-                        refuse(pair.first, "more than 100 merge keys in merge keys; valid: fewer");
+                        refuse(pair.first,
+                               "merge keys are nested more than 100 deep; valid: up to 100");
                     left.push_back({one, now.depth + 1});
                 }
             } else if (seen.insert(name).second) {

@@ -65,7 +65,7 @@ key make_key(const setting_row& row, const text_checks& checks) {
             k.check = c->second;
         else
             throw error("settings.yaml: " + k.path + ": check = " + name +
-                        ": the program has none");
+                        "; valid: a check that the program has");
     }
     // A choice, or code of the user's own.
     if (k.type == kind::choice && k.check) {

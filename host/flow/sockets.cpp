@@ -75,7 +75,8 @@ struct sockaddr_in place(const plan& p, int side, int flow) {
     a.sin_port = htons(static_cast<std::uint16_t>(p.port + flow));
     if (::inet_pton(AF_INET, text.substr(0, text.find('/')).c_str(), &a.sin_addr) != 1)
         throw bad_input(
-            not_valid("address of side " + std::to_string(side), text, "an IPv4 address"));
+            not_valid("sides[" + std::to_string(side) + "] (address of a host of the plan)", text,
+                      "an IPv4 address"));
     return a;
 }
 

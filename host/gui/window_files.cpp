@@ -24,7 +24,10 @@ void save_table(const view& shown, const QString& path) {
 }
 
 QStringList make_folder(const QString& folder) {
-    if (!QDir().mkpath(folder)) throw bad_input((folder + ": cannot be made").toStdString());
+    if (!QDir().mkpath(folder))
+        throw bad_input(
+            (folder + ": the folder cannot be made; valid: a place where this user may make it")
+                .toStdString());
     return {};
 }
 

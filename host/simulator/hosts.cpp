@@ -21,7 +21,9 @@ flow::plan read(const std::string& file, std::size_t sides) {
     std::ifstream in(file);
     std::ostringstream text;
     if (!(text << in.rdbuf()))
-        throw std::invalid_argument("the plan of the traffic flows cannot be read: " + file);
+        throw std::invalid_argument(file +
+                                    ": the plan of the traffic flows is missing, empty or not "
+                                    "readable; valid: a file in JSON");
     return flow::read_plan(text.str(), sides);
 }
 

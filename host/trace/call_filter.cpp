@@ -98,7 +98,9 @@ void allow_reading_calls_only() {
     const long refused =
         ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
     if (refused == 0 || (refused < 0 && (errno == ENOSYS || errno == EINVAL))) return;
-    throw machine_error("the filter of system calls is refused", refused < 0 ? errno : 0);
+    throw machine_error(
+        "the kernel refuses the filter of system calls (seccomp) with which an SNR trace is read",
+        refused < 0 ? errno : 0);
 }
 
 #else

@@ -170,7 +170,7 @@ void network::add_side(const std::string& address) {
     const std::string name = "eth" + std::to_string(sides());
     const std::size_t slash = address.find('/');
     if (slash == std::string::npos)
-        throw bad_input("network side is " + address + "; valid: ADDRESS/PREFIX");
+        throw bad_input("the address of a network side is " + address + "; valid: ADDRESS/PREFIX");
     if (::unshare(CLONE_NEWNET) != 0) fail("cannot make a network of its own (unshare)");
     spaces_.push_back(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
     if (!leave()) fail("cannot go back to the first network (setns)");

@@ -30,8 +30,8 @@ public:
         while (time_->step(ns)) {
             if (guest_->ended())
                 throw peer_error(
-                    "virtual time: the Linux kernel ended before its run was over; its last words "
-                    "are in kernel.log");
+                    "virtual time: the Linux kernel ended before its run was over; its last "
+                    "messages are in the file kernel.log of the run's folder");
         }
     }
     std::int64_t now() const override { return time_->now(); }

@@ -161,8 +161,9 @@ void linux_guest::run_until_it_waits() {
         silent += std::min<steady_clock::duration>(now - std::exchange(looked, now), longest_step);
         if (any) silent = {};
         if (silent > std::chrono::seconds(silence_s))
-            throw peer_error("virtual time: the Linux kernel has been silent for " +
-                             std::to_string(silence_s) + " s; its last words are in kernel.log");
+            throw peer_error(
+                "virtual time: the Linux kernel has been silent for " + std::to_string(silence_s) +
+                " s; its last messages are in the file kernel.log of the run's folder");
     }
     take_sent();
     if (clock_.ended() && process_ > 0) {

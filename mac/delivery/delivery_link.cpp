@@ -24,12 +24,12 @@ std::int64_t whole_ms(std::int64_t ns) { return ns / ns_per_ms * ns_per_ms; }
 }  // namespace
 
 void delivery_config::check() const {
-    check_range("delivery link rate_kbps", rate_kbps, setting::to_base_rate_kbps);
-    check_range("delivery link loss", loss, setting::to_base_loss);
-    check_range("delivery link delay_ms", delay_ms, setting::to_base_delay_ms);
-    check_range("delivery link queue_packets", queue_packets, setting::link_queue_packets);
+    check_range("delivery_config.rate_kbps", rate_kbps, setting::to_base_rate_kbps);
+    check_range("delivery_config.loss", loss, setting::to_base_loss);
+    check_range("delivery_config.delay_ms", delay_ms, setting::to_base_delay_ms);
+    check_range("delivery_config.queue_packets", queue_packets, setting::link_queue_packets);
     queue.check();
-    check_range("delivery link held_mb", held_mb, setting::to_base_held_mb);
+    check_range("delivery_config.held_mb", held_mb, setting::to_base_held_mb);
 }
 
 delivery_link::delivery_link(delivery_config config, bool uplink)

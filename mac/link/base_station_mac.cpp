@@ -39,7 +39,9 @@ void base_station_mac::reconfigure(const link_config& config) {
     auto& s = *state_;
     const auto require_unchanged = [](bool same, const char* key) {
         if (!same)
-            throw std::invalid_argument(std::string(key) + " is fixed; valid: as at the start");
+            throw std::invalid_argument(std::string(key) +
+                                        " differs from its value at the start; valid: that value, "
+                                        "because a running link keeps it");
     };
     require_unchanged(config.profile == s.config.profile, "link.profile");
     // The constellation of 3 bits a symbol.

@@ -111,7 +111,9 @@ const base_uplink_statistics& base_uplink::statistics() const { return state_->s
 void base_uplink::reconfigure(const radio_uplink_config& config) {
     config.check();
     if (config.profile != state_->config.profile)
-        throw std::invalid_argument("link.profile is fixed; valid: as at the start");
+        throw std::invalid_argument(
+            "link.profile differs from its value at the start; valid: that value, because a "
+            "running uplink keeps it");
     state_->config = config;
 }
 

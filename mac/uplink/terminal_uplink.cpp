@@ -68,7 +68,9 @@ void terminal_uplink::reconfigure(const radio_uplink_config& config) {
     config.check();
     auto& s = *state_;
     if (config.profile != s.config.profile)
-        throw std::invalid_argument("link.profile is fixed; valid: as at the start");
+        throw std::invalid_argument(
+            "link.profile differs from its value at the start; valid: that value, because a "
+            "running uplink keeps it");
     s.config = config;
     s.queue.reconfigure(config.queue);
 }

@@ -509,7 +509,7 @@ def measured(arguments):
         metavar="CURVE",
         action="append",
         choices=sorted(TRIALS),
-        help="measure only this curve; may be repeated",
+        help=f"measure only this curve ({', '.join(sorted(TRIALS))}); may be repeated",
     )
     p.add_argument(
         "--trials",

@@ -344,7 +344,7 @@ class Verdict(unittest.TestCase):
                 7681,
                 [
                     "clipping: 7681 of 76800000 samples of the faded signal were beyond full scale"
-                    " (limit 0.0001): less power before the channel"
+                    " (limit 0.0001): lower the power before the channel"
                 ],
             ),
         ):

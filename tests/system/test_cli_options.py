@@ -443,7 +443,7 @@ class Options(unittest.TestCase):
                 "link:\n  bins: 3\n  bins: 4\n",
                 r"^scenario file .* has link\.bins twice; valid: once \(line 3\)$",
             ),
-            ("seed: 1\nlink: " + 200_000 * "[", r"has more than 100 lists in lists \(line 2\)"),
+            ("seed: 1\nlink: " + 200_000 * "[", r"has lists nested more than 100 deep \(line 2\)"),
         ):
             with self.subTest(text):
                 self.refused(pattern, "--config", self.file(text))

@@ -79,11 +79,16 @@ OF_CTEST = (
     (
         "-I --tests-information",
         "START,END,STRIDE,NUMBER,...",
-        "run only the tests with these numbers",
+        "run only the tests with the numbers START, START + STRIDE, ... up to END, and NUMBER, ...",
     ),
     ("-O --output-log", "FILE", "also write the output of ctest into this file"),
     ("--output-junit", "FILE", "write the results into this file, in JUnit format (XML)"),
-    ("--repeat", "MODE:TIMES", "repeat a test: until-fail, until-pass or after-timeout"),
+    (
+        "--repeat",
+        "MODE:TIMES",
+        "repeat each test up to TIMES times: until it fails (until-fail), until it passes (until-pass)"
+        " or only after a timeout (after-timeout)",
+    ),
     ("--repeat-until-fail", "TIMES", "run each test up to this number of times, until it fails"),
     ("--timeout", "SECONDS", "time after which a test that has no limit of its own is ended"),
     ("--stop-time", "TIME", "time of day at which all tests have to end"),
@@ -146,7 +151,10 @@ def of_call(function: Callable[..., Any], *arguments: Any) -> Found | Commands:
         setattr(argparse.ArgumentParser, "parse_known_args", parse)
         if choose is not None:
             setattr(module, "run_command", choose)
-    raise BadInput(f"{function.__module__} parses no command line")
+    raise BadInput(
+        f"the function of {function.__module__} ends without reading a command line; valid: one that"
+        " calls a parser (argparse)"
+    )
 
 
 def parser_of(

@@ -65,11 +65,13 @@ def of_yaml(text: str) -> Any:
                 event, yaml.CollectionEndEvent
             )
             if depth > DEEPEST:
-                raise NotYaml(f"has more than {DEEPEST} lists in lists", event.start_mark.line + 1)
+                raise NotYaml(
+                    f"has lists nested more than {DEEPEST} deep", event.start_mark.line + 1
+                )
             if getattr(event, "tag", None) not in (None, "!"):
                 raise NotYaml(
                     f"is not YAML as it is read here: it has the tag {shortened(event.tag)}; valid:"
-                    " none",
+                    " no tag",
                     event.start_mark.line + 1,
                 )
         made = core_schema.Loader(text)
@@ -127,7 +129,7 @@ def refuse_expanding(root: Any) -> None:
         if (known := sizes.get(id(node))) is not None:
             if known == 0:
                 raise NotYaml(
-                    "has an alias of something that it is in itself", node.start_mark.line + 1
+                    "has an alias inside of the value for which it stands", node.start_mark.line + 1
                 )
             return known
         sizes[id(node)] = 0

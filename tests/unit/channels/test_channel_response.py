@@ -126,10 +126,18 @@ class Responses(unittest.TestCase):
         a, tau = numpy.ones((2, 3), dtype=complex), numpy.array([0, 1e-7])
         for pattern, arrays, asked in (
             (r"has a \(2 x 3, complex\) and no delays", {"a": a}, {}),
-            (r"has tau \(3, real\), which do not fit a", {"a": a, "tau": [0, 0, 0]}, {"rate": 9}),
+            (
+                r"has tau \(3, real\), a shape that does not fit a",
+                {"a": a, "tau": [0, 0, 0]},
+                {"rate": 9},
+            ),
             ("has 3 snapshots and no times; valid: --rate", {"a": a, "tau": tau}, {}),
-            (r"has t \(2, real\) for 3 snapshots", {"a": a, "tau": tau, "t": [0, 1]}, {}),
-            ("its times have to ascend", {"a": a, "tau": tau, "t": [0, 2, 1]}, {}),
+            (
+                r"has t \(2, real\), which are not ascending times of the 3 snapshots",
+                {"a": a, "tau": tau, "t": [0, 1]},
+                {},
+            ),
+            ("which are not ascending times", {"a": a, "tau": tau, "t": [0, 2, 1]}, {}),
             ("has only zeros in a", {"a": 0 * a, "tau": tau}, {"rate": 9}),
             ("values in a that are no numbers", {"a": a * numpy.nan, "tau": tau}, {"rate": 9}),
             ("negative delays in tau of paths with a gain", {"a": a, "tau": -tau}, {"rate": 9}),

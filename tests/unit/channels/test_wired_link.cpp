@@ -166,12 +166,12 @@ TEST(WiredLink, LessRoomHoldsFromTheNextPacketOnAndDropsNothingThatIsOnItsWay) {
 
 TEST(WiredLink, BadSettingsAreNamed) {
     EXPECT_EQ(refusal({}), "");
-    EXPECT_EQ(refusal({.delay_ms = -1}).rfind("wired link delay_ms is -1", 0), 0U);
-    EXPECT_EQ(refusal({.delay_ms = NAN}).rfind("wired link delay_ms is nan", 0), 0U);
-    EXPECT_EQ(refusal({.rate_kbps = 0.5}).rfind("wired link rate_kbps is 0.5", 0), 0U);
-    EXPECT_EQ(refusal({.loss = 1.5}).rfind("wired link loss is 1.5", 0), 0U);
-    EXPECT_EQ(refusal({.queue_packets = 0}).rfind("wired link queue_packets is 0", 0), 0U);
-    EXPECT_EQ(refusal({.held_mb = 0}).rfind("wired link held_mb is 0", 0), 0U);
+    EXPECT_EQ(refusal({.delay_ms = -1}).rfind("wired_config.delay_ms is -1", 0), 0U);
+    EXPECT_EQ(refusal({.delay_ms = NAN}).rfind("wired_config.delay_ms is nan", 0), 0U);
+    EXPECT_EQ(refusal({.rate_kbps = 0.5}).rfind("wired_config.rate_kbps is 0.5", 0), 0U);
+    EXPECT_EQ(refusal({.loss = 1.5}).rfind("wired_config.loss is 1.5", 0), 0U);
+    EXPECT_EQ(refusal({.queue_packets = 0}).rfind("wired_config.queue_packets is 0", 0), 0U);
+    EXPECT_EQ(refusal({.held_mb = 0}).rfind("wired_config.held_mb is 0", 0), 0U);
     EXPECT_THROW(wired_link({.loss = 2}, 1), std::invalid_argument);
 }
 

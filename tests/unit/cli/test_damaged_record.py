@@ -271,7 +271,7 @@ class Crafted(RecordWorld):
                 lambda f: self.replaced(f, slot, data=numpy.zeros((60, 2, 2), "i8")),
             ),
             (
-                r"no texts of any length at /about/report",
+                r"at /about/report, where texts of variable length",
                 lambda f: self.replaced(f, "about/report", data=numpy.bytes_("[1, 2, 3]")),
             ),
             (r"about/report is \[1, 2, 3\]", about("report", [1, 2, 3])),

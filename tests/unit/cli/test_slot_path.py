@@ -320,7 +320,7 @@ class Cost(unittest.TestCase):
         self.assertAlmostEqual(a.wall - a.air, bench_slot_path.CAUGHT_UP_S, delta=0.01)
 
     def test_a_run_that_ended_without_figures_is_its_verdict(self):
-        verdict = {"valid": False, "reasons": ["lock: there is none"]}
+        verdict = {"valid": False, "reasons": ["lock: the terminal is not locked"]}
         self.assertEqual(
             both_ways.evaluated({"verdict": verdict}), {"verdict": verdict, "outside": None}
         )

@@ -54,7 +54,7 @@ class SoFar(unittest.TestCase):
         )
         too_late = (
             "fader: samples left too late and were lost at its transmitters ({} late, {}"
-            " underflows; -1.11 ms left at worst): a longer delay"
+            " underflows; -1.11 ms left at worst): set a longer fader.delay_samples"
         )
         self.assertEqual(after(gone={"late": 1}, residual_db=-30), [too_late.format(1, 0)])
         self.assertEqual(after(gone={"underflows": 2}, residual_db=-30), [too_late.format(0, 2)])

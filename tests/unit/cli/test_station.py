@@ -40,7 +40,7 @@ class Verdict(unittest.TestCase):
         for now, more, word in (
             (self.status("base", late_slots=16), {}, "late: 16 slots of 15000"),
             (self.status("terminal", lock_losses=2), {}, "lock: lost 2 times"),
-            (self.status("terminal", locked=False), {}, "lock: there is none"),
+            (self.status("terminal", locked=False), {}, "lock: the terminal is not locked"),
             (self.status("terminal", overflows=1), {}, "overflowed"),
             (lost, {}, "sums: downlink at the terminal"),
             (
@@ -219,7 +219,7 @@ class Verdict(unittest.TestCase):
                 513,
                 [
                     "clipping: 513 of 5120000 samples of the faded signal were beyond full scale"
-                    " (limit 0.0001): less power before the channel"
+                    " (limit 0.0001): lower the power before the channel"
                 ],
             ),
         ):

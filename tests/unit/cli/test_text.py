@@ -106,7 +106,7 @@ class AsText(unittest.TestCase):
         ):
             with (
                 self.subTest(text[:4]),
-                self.assertRaisesRegex(NotYaml, "more than 100 lists in lists"),
+                self.assertRaisesRegex(NotYaml, "lists nested more than 100 deep"),
             ):
                 of_yaml(text)
         with self.assertRaisesRegex(ValueError, "nested too deeply"):
@@ -118,8 +118,8 @@ class AsText(unittest.TestCase):
         )
         for pattern, text in (
             ("has more than 1000000 values, by its aliases", laughs),
-            ("an alias of something that it is in itself", "a: &a [*a]\n"),
-            ("an alias of something that it is in itself", "a: &a {b: {c: *a}}\n"),
+            ("an alias inside of the value for which it stands", "a: &a [*a]\n"),
+            ("an alias inside of the value for which it stands", "a: &a {b: {c: *a}}\n"),
         ):
             with self.subTest(pattern), self.assertRaisesRegex(NotYaml, pattern):
                 of_yaml(text)

@@ -128,7 +128,8 @@ class Files(unittest.TestCase):
             "scenario file FILE: seed is '010'; valid: " + scenario_kind("seed").valid,
         )
         self.assertIn(
-            "has the tag tag:yaml.org,2002:int; valid: none (line 1)", self.refused("seed: !!int 3")
+            "has the tag tag:yaml.org,2002:int; valid: no tag (line 1)",
+            self.refused("seed: !!int 3"),
         )
         self.assertIn("has 010: it begins with 0", self.refused("010: 3"))
         self.assertIn("has an empty key; valid: a name (line 2)", self.refused("seed: 1\n~: 3"))

@@ -298,7 +298,7 @@ class Output(Case):
             sorted((t.get_text(), round(t.xy[0], 1)) for t in axes.texts),
             [("not over", -0.2), ("not over", 2.2), ("not over", 2.8)],
         )
-        with self.assertRaisesRegex(LookupError, "two points"):
+        with self.assertRaisesRegex(LookupError, "several points of the grid"):
             figures.groups_of(r, spec | {"x": "channel"}, {})
 
     def test_a_point_that_the_grid_leaves_out_is_no_gap_and_a_series_keeps_its_colour_in_every_panel(

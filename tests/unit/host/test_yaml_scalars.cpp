@@ -163,12 +163,12 @@ TEST(YamlScalars, that_are_refused_are_named_with_line_key_value_and_what_to_wri
 
 TEST(YamlDocuments, have_no_tags_and_are_one) {
     EXPECT_EQ(refusal_of("text: a\nreal: !!float 3"),
-              "f.yaml:2: real = 3 has the tag tag:yaml.org,2002:float; valid: none");
-    EXPECT_EQ(refusal_of("text: !x [a]"), "f.yaml:1: text has the tag !x; valid: none");
+              "f.yaml:2: real = 3 has the tag tag:yaml.org,2002:float; valid: no tag");
+    EXPECT_EQ(refusal_of("text: !x [a]"), "f.yaml:1: text has the tag !x; valid: no tag");
     EXPECT_EQ(refusal_of("integer: 2\n---\ninteger: 3"),
               "f.yaml:2: a second document begins here; valid: one");
     EXPECT_EQ(refusal_of("text: " + std::string(5000, '[')),
-              "f.yaml:1: more than 100 lists in lists; valid: fewer");
+              "f.yaml:1: lists are nested more than 100 deep; valid: up to 100");
     EXPECT_EQ(refusal_of("integer: 2\n'integer': 3"), "f.yaml:2: integer: given twice");
 }
 

@@ -284,7 +284,9 @@ def groups_of(
             else [(places.index(p[x]), metric)]
         ):
             if place in series:
-                raise LookupError(f"two points have {p.text()} but for what the figure shows")
+                raise LookupError(
+                    f"several points of the grid, such as {p.text()}, have the same place in the figure"
+                )
             series[place] = having(results, [p], metric_there).get(p)
     return titles, found
 
@@ -447,7 +449,9 @@ def over_time(results: Results, spec: dict[str, Any]) -> Figure:
             for nth, r in enumerate(results.found[point].values()):
                 came = r["workload"]["flows"][str(point["flow_kb"])].get("arrived_s")
                 if not came:
-                    raise LookupError("these runs do not tell when what arrived")
+                    raise LookupError(
+                        "the result of a run does not have the times at which the data arrived"
+                    )
                 a.plot(
                     [0, *came],
                     np.linspace(0, point["flow_kb"], len(came) + 1),

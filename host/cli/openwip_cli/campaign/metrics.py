@@ -556,7 +556,9 @@ class Results:
     def one(self, wanted: dict[str, Any]) -> Point:
         points = self.where(**wanted)
         if len(points) != 1:
-            raise LookupError(f"{len(points)} points have {wanted}")
+            raise LookupError(
+                f"{len(points)} points of the grid with results have {wanted}; valid: one"
+            )
         return points[0]
 
     def values(self, point: Point, metric: str) -> dict[int, float]:

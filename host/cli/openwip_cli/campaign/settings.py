@@ -169,7 +169,7 @@ def cell(text: str) -> str:
 
 def markdown() -> str:
     short = [
-        (f"`{name}`", f"`{s.key}`")
+        (f"`{name}`", f"`{s.key}`", cell(OF_EMULATE[s.key].help))
         for name, s in SETTINGS.items()
         if s.role == EMULATOR and s.key and s.key != name
     ]
@@ -199,8 +199,8 @@ def markdown() -> str:
         + page.table_of(("name", "valid", "of", "key", "meaning"), own)
         + "\nAnd `sysctl.tcp_NAME`: whole numbers. Those of TCP are names of `--tcp`, too, with"
         " `congestion_control` and `window_bytes`.\n"
-        + "\n## Short names of the emulator's\n\n"
-        + page.table_of(("name", "setting"), short)
+        + "\n## Short names of settings of the emulator\n\n"
+        + page.table_of(("name", "setting", "meaning"), short)
         + "\n## Settings of `--tcp` with `--time ns3`\n\nBeside `sender` and any attribute of ns-3"
         " ([ns-3](../explanation/ns3.md)):\n\n"
         + page.table_of(("name", "valid", "meaning", "of ns-3"), ns3)

@@ -166,7 +166,7 @@ def above(results: Results, check: Statement, case: Case) -> Finding:
                 )
             )
     if not found:
-        raise LookupError("nothing to compare")
+        raise LookupError("no two of the points that it compares have results")
     _, d, name = min(found, key=lambda f: f[0])
     return Finding(
         f"{'least ' if len(others) > 1 or at else ''}difference"
@@ -211,7 +211,7 @@ def gains(results: Results, check: Statement, case: Case) -> Finding:
                 )
             )
     if not compared:
-        raise LookupError("nothing to compare")
+        raise LookupError("no two of the points that it compares have results")
     d, name = min(compared, key=lambda c: c[0].mean)
     return Finding(
         f"least difference of gains {d.text(check.get('digits', 3), sign='+')} ({name})",
@@ -228,7 +228,7 @@ def best(results: Results, check: Statement, case: Case) -> Finding:
         if len(points) == 1:
             found[v] = results.values(points[0], metric)
     if len(found) < 2 or check["expect"] not in found:
-        raise LookupError("nothing to compare")
+        raise LookupError("fewer than two of its points have results, or the expected one has none")
     means = {v: estimates.estimate(x.values()).mean for v, x in found.items()}
     order = sorted(means, key=means.__getitem__, reverse=True)
     return Finding(
@@ -250,7 +250,9 @@ def disjoint(results: Results, check: Statement, case: Case) -> Finding:
         metric = f"{check['metric']}:{argument}"
         x, y = (estimates.estimate(results.values(p, metric).values()) for p in (a, b))
         if x.n < 2 or y.n < 2:
-            raise LookupError("intervals need two realisations")
+            raise LookupError(
+                f"its intervals need two realisations of each point, and one has {min(x.n, y.n)}"
+            )
         disjoint_all = estimates.disjoint(x, y)
         every &= disjoint_all
         texts.append(
@@ -272,7 +274,9 @@ def crossing(results: Results, check: Statement, case: Case) -> Finding:
             )
     xs = sorted(points)
     if len(xs) < 2 or xs[-1] != check["until"]:
-        raise LookupError("nothing to compare")
+        raise LookupError(
+            f"too few values of {over} up to {check['until']} have results, or that one has none"
+        )
     first, last = points[xs[0]], points[xs[-1]]
     at = next(
         (
@@ -299,7 +303,7 @@ def _along(results: Results, check: Statement, case: Case, fewest: int) -> list[
         if p[over] in check.get("among", [p[over]]) and low <= p[over] <= high
     ]
     if len(points) < fewest:
-        raise LookupError("nothing to compare")
+        raise LookupError(f"{len(points)} of its points have results, and it needs {fewest}")
     return sorted(points, key=lambda p: p[over])
 
 
@@ -425,7 +429,7 @@ def model(results: Results, check: Statement, case: Case) -> Finding:
         if r["workload"].get("rtt_ms")
     ]
     if not rtts:
-        raise LookupError("no round-trip time")
+        raise LookupError("no run at its point has measured a round-trip time")
     rtt = sum(rtts) / len(rtts)
     expected = padhye_mbps(point["wired_loss"], rtt / 1000)
     e = estimates.Estimate(measured.mean / expected, measured.half / expected, measured.n)

@@ -163,7 +163,10 @@ def parser(fd: int) -> Callable[[dict[str, Any]], confined.Answer]:
         if len(found) == MOST_ARRAYS:
             raise Wrong(f"has more than {MOST_ARRAYS} arrays")
         if len(shape) > MOST_DIMENSIONS or not all(0 <= n < 1 << 40 for n in shape):
-            raise Wrong(f"has an array {printable(name)} of the shape {printable(str(shape))}")
+            raise Wrong(
+                f"has an array {printable(name)} of the shape {printable(str(shape))}; up to"
+                f" {MOST_DIMENSIONS} dimensions are valid"
+            )
         found[name] = tuple(int(n) for n in shape), kind
 
     def answers(asked: dict[str, Any]) -> confined.Answer:

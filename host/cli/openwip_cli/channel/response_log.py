@@ -141,7 +141,10 @@ class ResponseLog:
         # Sionna: of stations without antennas; RX, RX antennas, TX, TX antennas
         if len(shape) == 6 and delays_shape == (shape[0], shape[2], paths):
             return values[at[0], at[2]].reshape(paths, 1)
-        raise self.arrays.wrong(f"has {found.delays}, which do not fit {found.gains}")
+        raise self.arrays.wrong(
+            f"has {found.delays}, a shape that does not fit {found.gains}: it has neither a delay for each"
+            " path nor one for each path and snapshot"
+        )
 
     def _times(self, rate: float | None) -> Any:
         if rate is not None or self.snapshots == 1:
@@ -153,7 +156,7 @@ class ResponseLog:
                     steps = numpy.diff(times)
                     if len(times) != self.snapshots or not (steps > 0).all():
                         raise self.arrays.wrong(
-                            f"has {array} for {self.snapshots} snapshots; its times have to ascend"
+                            f"has {array}, which are not ascending times of the {self.snapshots} snapshots"
                         )
                     return times - times[0]
         raise BadInput(

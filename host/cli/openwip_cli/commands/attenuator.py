@@ -314,7 +314,7 @@ def main(arguments: list[str], places: Places) -> int:
         metavar="CHANNEL=DB",
         help="attenuation in dB of a channel, such as 1=20, or of all channels, all=20",
     )
-    sub.value("--switch", Integer(1, 4), metavar="N", help="position to which the RF switch is set")
+    sub.value("--switch", Integer(1, 4), metavar="N", help="position of the RF switch, 1..4")
     sub.value(
         "--watchdog",
         Integer(*SILENCE_MS),

@@ -47,7 +47,7 @@ def memory_folder() -> int:
         if result < 0:
             raise BadInput(
                 "cannot mount a file system in memory for the bridge's sockets:"
-                f" {os.strerror(ctypes.get_errno())}; valid: root, Linux 5.2"
+                f" {os.strerror(ctypes.get_errno())}; valid: as root, on Linux 5.2 or later"
             )
         return result
 

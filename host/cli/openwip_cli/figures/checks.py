@@ -229,7 +229,7 @@ def fader(of: Fader) -> Iterator[Wrong]:
     if of["late"] + of["underflows"]:
         yield Wrong(
             "fader: samples left too late and were lost at its transmitters ({late} late,"
-            " {underflows} underflows; {least_lead_ms:.2f} ms left at worst): a longer delay",
+            " {underflows} underflows; {least_lead_ms:.2f} ms left at worst): set a longer fader.delay_samples",
             late=of["late"],
             underflows=of["underflows"],
             least_lead_ms=of["least_lead_us"] / 1000,
@@ -329,7 +329,7 @@ def clipping(interval: Clipped | Fader | Realtime) -> Iterator[Wrong]:
     if clipped > CLIPPED_SHARE * samples:
         yield Wrong(
             "clipping: {clipped} of {samples} samples of the faded signal were beyond full scale"
-            " (limit {share:g}): less power before the channel",
+            " (limit {share:g}): lower the power before the channel",
             clipped=clipped,
             samples=samples,
             share=CLIPPED_SHARE,
@@ -348,7 +348,7 @@ def lock(of: Lock) -> Iterator[Wrong]:
     elif of.losses and not of.asked_for:
         yield Wrong("lock: lost {losses} times", losses=of.losses)
     elif not of.locked:
-        yield Wrong("lock: there is none")
+        yield Wrong("lock: the terminal is not locked")
 
 
 @check(Name.OVERFLOWS, "overflows")
@@ -501,7 +501,8 @@ def split(found: dict[str, Any]) -> Iterator[Wrong]:
     left = c["open"] + c["ended"] + c["reset"] + c["not_reached"]
     if left != c["split"]:
         yield Wrong(
-            "split: {split} connections, {accounted} accounted for",
+            "split: {split} connections were split, and {accounted} are open, ended, reset or not"
+            " reached",
             split=c["split"],
             accounted=left,
         )
@@ -509,7 +510,7 @@ def split(found: dict[str, Any]) -> Iterator[Wrong]:
         accounted = w["out"] + w["lost"] + w["held"]
         if w["in"] != accounted:
             yield Wrong(
-                "split: bytes from the {name}: {came} came, {accounted} accounted for",
+                "split: {came} bytes came from the {name}, and {accounted} are sent, lost or held",
                 name=name,
                 came=w["in"],
                 accounted=accounted,

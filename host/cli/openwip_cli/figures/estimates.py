@@ -136,7 +136,9 @@ def estimate(of: Iterable[float]) -> Estimate:
     values = [float(v) for v in of]
     n = len(values)
     if n == 0:
-        raise ValueError("a mean is asked for of no values; valid: one or more")
+        raise ValueError(
+            "the mean of an empty list of values is not defined; valid: one value or more"
+        )
     mean = statistics.fmean(values)
     if n == 1:
         return Estimate(mean, math.nan, 1)

@@ -84,4 +84,8 @@ def install(made: bytes) -> None:
     )
     code = ctypes.get_errno()
     if refused != 0 and not (refused < 0 and code in (errno.ENOSYS, errno.EINVAL)):
-        raise OSError(code if refused < 0 else 0, "the kernel refuses the filter of system calls")
+        raise OSError(
+            code if refused < 0 else 0,
+            "the kernel refuses the filter of system calls (seccomp) of the process that reads a"
+            " file",
+        )

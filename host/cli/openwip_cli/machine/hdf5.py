@@ -33,7 +33,9 @@ def objects_of(group: h5py.Group, most: int) -> Iterator[tuple[str, h5py.Group |
             raise Wrong(f"has more than {most} names in {printable(group.name)}")
         where = f"{group.name.rstrip('/')}/{name}"
         if len(name) > LONGEST_NAME or not name.isprintable() or not name.isascii():
-            raise Wrong(f"has a name that is no name of ours: {printable(where)}")
+            raise Wrong(
+                f"has the name {printable(where)}; valid: 1..{LONGEST_NAME} printable ASCII characters"
+            )
         kind = links.get_info(name.encode()).type
         if kind != h5py.h5l.TYPE_HARD:
             raise Wrong(f"has {KINDS.get(kind, 'a link of an unknown kind')} at {where}")

@@ -26,7 +26,10 @@ def _checked(fd: int, path: pathlib.Path | str) -> int:
         or found.st_nlink > 1
     ):
         os.close(fd)
-        raise NotOurs(f"{path} is not a file of ours")
+        raise NotOurs(
+            f"{path} is not a regular file of this user or root alone (other owner, writable for others, or"
+            " a second hard link)"
+        )
     return fd
 
 

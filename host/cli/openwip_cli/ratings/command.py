@@ -175,7 +175,7 @@ def export_rows(arguments: list[str], _places: Places) -> int:
         "-o",
         "--out",
         metavar="FILE.csv",
-        help="write the table into this CSV file (default: print it)",
+        help="write the table of grades into this CSV file (default: print it)",
     )
     p.json("the table of grades")
     given = p.parse_args(arguments)

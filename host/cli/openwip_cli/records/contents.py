@@ -162,7 +162,8 @@ class Contents:
         kind = h5py.check_string_dtype(dataset.dtype)
         if kind is None or kind.length is not None:
             raise Wrong(
-                f"has no texts of any length at {where}, but {printable(str(dataset.dtype))}"
+                f"has the type {printable(str(dataset.dtype))} at {where}, where texts of variable"
+                " length belong"
             )
         if len(dataset.shape) != len(shape) or dataset.size > MOST_TEXTS:
             raise Wrong(

@@ -190,7 +190,10 @@ class RunRecord:
                         " dimensions"
                     )
                 if column["texts"] and (column["dtype"][1] not in "iu" or len(shape) != 1):
-                    raise ValueError(f"column {name} of texts does not hold their numbers")
+                    raise ValueError(
+                        f"column {name} of texts does not hold whole numbers, which choose them"
+                        " from the list of strings"
+                    )
             for name, _ in HEAD:
                 if name in table["columns"] and (
                     table["columns"][name]["dtype"][1] not in "iu"

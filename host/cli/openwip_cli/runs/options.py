@@ -246,8 +246,8 @@ def outside_of(
     terminals = scenario.values.get("terminals", 1)
     if "terminal" in wanted.attached and terminals > 1:
         raise BadInput(
-            f"--attach terminal={wanted.attached['terminal']} with --terminals {terminals}, among"
-            " which packets are shared out by the addresses of the terminals; valid: 1"
+            f"--terminals is {terminals} with --attach terminal={wanted.attached['terminal']}, but"
+            " packets find one of several terminals by its own address; valid: 1 terminal with it"
         )
     if scenario.values.get("split_tcp.ports", "off") != "off":
         for flag, asked in (
@@ -506,14 +506,13 @@ def parse_emulate(arguments: list[str]) -> Options:
                 )
             if s.key.startswith("wired.") and kind == "umts" and not split:
                 raise BadInput(
-                    f"{s.flag} is given with --link umts, which has a wired network only"
-                    " before a controller; valid: with --split-tcp"
+                    f"{s.flag} is given with --link umts without --split-tcp, so there is no wired"
+                    " network; valid: with --split-tcp, or with another --link"
                 )
             if s.key.startswith("wired.") and kind in ("hetnet", "trace"):
                 raise BadInput(
-                    f"{s.flag} is given with --link {kind}, whose networks reach to the server;"
-                    " valid:"
-                    " with another --link"
+                    f"{s.flag} is given with --link {kind}, where no wired network is between server"
+                    " and link; valid: with another --link"
                 )
     if given.generator or given.time != "real":
         without = "--generator" if given.generator else f"--time {given.time}"

@@ -274,9 +274,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         " virtual time.",
         NAME,
     )
-    p.json("the rows of the tables", was_a_word=True)
+    p.json("the measured and the expected capacities", was_a_word=True)
     p.add_argument(
-        "--quick", action="store_true", help="measure fewer rows of the tables, for 5 s each"
+        "--quick",
+        action="store_true",
+        help="measure fewer rows of the tables of Alfredsson (2012), for 5 s each",
     )
     p.value(
         "--duration",

@@ -190,7 +190,7 @@ def radios(values: Any) -> dict[str, Radio]:
                 "--fader-radio",
                 f"'{values['radio.fader']}'",
                 f"product=x310 or another one that has {SAMPLE_RATE} samples/s, which {name} has"
-                " not: a fader does not convert",
+                " not; a fader does not convert sample rates",
                 more=f" with --product {values['radio.product']}",
             )
         if "product=" in found[node].arguments and "ppm=" not in found[node].arguments:
