@@ -10,7 +10,8 @@
 //    2  power step, two's complement, dB
 //    n  gamma(1 + retransmissions), which have the first bins in use; then their SNs, ascending:
 //       gamma(first SN - SN), then gamma(SN - SN before)
-//    0  zero padding
+//    0  zero padding, to 54 bits
+//    1  zero: it is a full one (types/short_uplink_grant.h has the short ones)
 //    1  one: an uplink grant is there
 //
 // Frames are sent again whole and at their first modulation. The base station knows what it has
@@ -30,8 +31,8 @@
 namespace wip {
 
 inline constexpr int uplink_grant_bytes = 7;
-inline constexpr int uplink_grant_bits =
-    8 * uplink_grant_bytes - 1;  // the last bit says it is there
+// The last two bits say that a full one is there.
+inline constexpr int uplink_grant_bits = 8 * uplink_grant_bytes - 2;
 inline constexpr int most_uplink_window = 511;
 
 struct uplink_grant {
@@ -94,11 +95,11 @@ inline bool put_uplink_grant(const uplink_grant& g, packed_grant& grant) {
     return true;
 }
 
-// Takes it away, which leaves the downlink grant; nullopt: there is none, or one that no base
-// station would write.
+// Takes it away, which leaves the downlink grant; nullopt: there is no full one, or one that no
+// base station would write.
 inline std::optional<uplink_grant> take_uplink_grant(packed_grant& grant) {
     const auto room = std::span(grant).last<uplink_grant_bytes>();
-    if ((room.back() & 1) == 0) return std::nullopt;
+    if ((room.back() & 3) != 1) return std::nullopt;
     std::array<std::uint8_t, uplink_grant_bytes> bits;
     std::ranges::copy(room, bits.begin());
     std::ranges::fill(room, std::uint8_t{0});

@@ -160,9 +160,7 @@ void emulated_cell::run_slot(slot k) {
     if (auto* radio = terminals_.front().radio.get()) {
         if (const auto feedback = radio->receive(k)) scheduler_.on_feedback(0, *feedback);
         radio->transmit(k);
-        // The last bit of a grant always says whether an uplink grant stands before it.
-        scheduler_.reserve_grant_bits(
-            0, radio->plan(k, scheduler_.user(0).units_waiting()) ? 8 * uplink_grant_bytes : 1);
+        scheduler_.reserve_grant_bits(0, radio->plan(k, scheduler_.user(0).units_waiting()));
     }
     to_base_.advance(t);
     for (auto& u : terminals_) u.journal.set_now(t);

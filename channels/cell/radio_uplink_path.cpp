@@ -54,10 +54,13 @@ void radio_uplink_path::transmit(slot k) {
     feedback_.reset();
 }
 
-bool radio_uplink_path::plan(slot k, std::size_t downlink_waiting) {
-    const uplink_grant* g = base_.plan(k, downlink_waiting);
-    grant_ = g != nullptr ? std::optional(*g) : std::nullopt;
-    return g != nullptr;
+int radio_uplink_path::plan(slot k, std::size_t downlink_waiting) {
+    const planned_uplink_grant* g = base_.plan(k, downlink_waiting);
+    grant_.reset();
+    // The last bit of a grant always says whether an uplink grant stands before it.
+    if (g == nullptr) return 1;
+    grant_ = g->command;
+    return bits_of(g->command);
 }
 
 void radio_uplink_path::carry(std::span<const float, nof_bins> downlink_snr) {

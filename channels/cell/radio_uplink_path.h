@@ -8,8 +8,7 @@
 //                        complete go to the sink, and the feedback is returned
 //   transmit(k)          the terminal makes uplink slot k, about slot k - 1, from the packets that
 //                        have come by now
-//   plan(k)              whether the downlink grant of slot k has to leave room for one of the
-//                        uplink
+//   plan(k)              the bits that the downlink grant of slot k has to leave for the uplink
 //   on_feedback(f)       the terminal's feedback about slot k
 //   carry(snr)           the air of uplink slot k, at these SNRs
 #pragma once
@@ -39,9 +38,14 @@ public:
 
     std::optional<slot_feedback> receive(slot k);
     void transmit(slot k);
-    bool plan(slot k, std::size_t downlink_waiting);
-    // The uplink grant of the last slot planned.
-    const std::optional<uplink_grant>& granted() const { return grant_; }
+    // Bits: those of the uplink grant, or the one that says that there is none.
+    int plan(slot k, std::size_t downlink_waiting);
+    // The uplink grant of the last slot planned, in the form in which it goes out.
+    const std::optional<uplink_command>& granted() const { return grant_; }
+    // The units that slot j grants, as the base station knows them; nullptr: none.
+    const slot_grant* units(slot j) const { return base_.units(j); }
+    // The transmission that is on the air in this slot; nullptr: none.
+    const uplink_transmission* sent() const { return sent_; }
     void on_feedback(const slot_feedback& f) { feedback_ = f; }
     void carry(std::span<const float, nof_bins> downlink_snr);
 
@@ -69,7 +73,7 @@ private:
     int tag_ = 0;
     slot now_;
     std::optional<slot_feedback> feedback_;      // about the last slot
-    std::optional<uplink_grant> grant_;          // grant of that slot
+    std::optional<uplink_command> grant_;        // grant of that slot
     const uplink_transmission* sent_ = nullptr;  // in this slot
     std::optional<uplink_report> received_;      // report about the last uplink slot
     slot_report carried_;

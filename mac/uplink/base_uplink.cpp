@@ -15,14 +15,16 @@ namespace {
 
 // Slots of history: more than the longest loop, a power of two.
 constexpr std::size_t history_slots = 64;
-// Frames between the window edge and the next SN. The grant could count 511, but it has 17 bits for
+// Frames between the window edge and the next SN. A grant could count 511, but it has 16 bits for
 // its list of retransmissions: with 127 the oldest frame alone always fits (16 bits), whatever has
 // come meanwhile, so that no frame waits for ever.
 constexpr int most_awaited_frames = 127;
 
-// With more units to be sent again, the downlink's list may not fit into the 36 bits that an uplink
-// grant leaves it.
+// With more units to be sent again, the downlink's list may not fit into the bits that an uplink
+// grant leaves it: 36 beside a full one, hence 12 for a unit, and 60 beside a short one of 32 bits,
+// which is one with window edge and one retransmission.
 constexpr std::size_t most_units_beside = 3;
+constexpr std::size_t most_units_beside_short = 5;
 // Slots from an uplink grant to the next one that goes before the downlink's list.
 constexpr std::int64_t longest_turn = 8;
 
@@ -38,6 +40,9 @@ struct awaited_frame {
 struct granted_slot {
     slot air{-1};
     bool planned = false, granted = false, reported = false;
+    bool edge_said = false;  // the grant carried the window edge
+    bool obeyed = false;     // decoded, as the form says, and a frame of it has come
+    uplink_reference as_reference;
     slot_grant units;
     frame_sn first_new = 0, edge = 0;
     int fresh = 0;          // new frames
@@ -71,9 +76,11 @@ struct base_uplink::state {
     int modulation(int bins) const;
     void ask_again(slot air);
     void add_new(slot air);
+    void find_reference(slot air);
+    std::optional<uplink_command> command() const;
     bool within_grant() const;
     std::optional<slot_feedback> accept_form(const uplink_report& r);
-    void take_frames(const granted_slot& g, const uplink_report& r);
+    int take_frames(const granted_slot& g, const uplink_report& r);
     void put(frame_sn sn, int bits_per_symbol, std::span<const std::uint8_t> payload);
     void pass_on();
 
@@ -93,7 +100,10 @@ struct base_uplink::state {
     std::int64_t next_learnt = 0;
     int waiting_bytes = 0;  // in the terminal after that slot
     int timing_step = 0, power_step = 0;
-    uplink_grant grant;
+    uplink_grant grant;                // of the slot that is being planned
+    std::int64_t reference_slot = -1;  // of its short form; -1: it has none
+    bool say_edge = true;              // in its short form
+    planned_uplink_grant planned;
     base_uplink_statistics statistics;
 };
 
@@ -161,9 +171,41 @@ int base_uplink::state::modulation(int bins) const {
     return best;
 }
 
-bool base_uplink::state::within_grant() const {
+// Finds the latest slot that a short grant may refer to. What came about later slots counts as not
+// known before.
+void base_uplink::state::find_reference(slot air) {
+    reference_slot = -1;
+    if (!config.short_grants) return;
+    const std::int64_t oldest = std::max<std::int64_t>(0, air.value - longest_reference_age);
+    for (std::int64_t j = air.value - config.delay_slots; j >= oldest; --j)
+        if (at(j).air.value == j && at(j).obeyed) {
+            const auto advance =
+                static_cast<wire_sn>(grant.first_new_sn - at(j).as_reference.first_new_sn);
+            if (advance <= most_short_advance) reference_slot = j;
+            return;
+        }
+}
+
+// The form in which the grant goes out; nullopt: it has too many retransmissions.
+std::optional<uplink_command> base_uplink::state::command() const {
     packed_grant room{};
-    return put_uplink_grant(grant, room);
+    if (reference_slot >= 0) {
+        const auto brief = shortened(grant, at(reference_slot).as_reference,
+                                     next_air - 1 - reference_slot, say_edge);
+        if (brief && put_uplink_command(*brief, room)) return *brief;
+        return std::nullopt;
+    }
+    if (!put_uplink_grant(grant, room)) return std::nullopt;
+    return grant;
+}
+
+// Whether it goes out in a form that has room for the allocation that add_new() makes of it.
+bool base_uplink::state::within_grant() const {
+    const auto c = command();
+    if (!c) return false;
+    const auto* brief = std::get_if<short_uplink_grant>(&*c);
+    return brief == nullptr || brief->changed ||
+           bits_of(*brief) + short_allocation_bits <= most_short_bits;
 }
 
 void base_uplink::state::ask_again(slot air) {
@@ -205,7 +247,7 @@ void base_uplink::state::add_new(slot air) {
     g.nibbles = fresh * room;
 }
 
-const uplink_grant* base_uplink::plan(slot air, std::size_t downlink_waiting) {
+const planned_uplink_grant* base_uplink::plan(slot air, std::size_t downlink_waiting) {
     auto& s = *state_;
     if (s.started && air.value < s.next_air)
         throw std::logic_error("plan(" + std::to_string(air.value) + ") after plan(" +
@@ -222,29 +264,44 @@ const uplink_grant* base_uplink::plan(slot air, std::size_t downlink_waiting) {
     g.edge = s.frames.first();
     // To a terminal that was never heard nothing is granted: its first frames would be lost.
     if (!s.heard_from) return nullptr;
-    if (downlink_waiting > most_units_beside && air.value < s.last_granted + longest_turn) {
+    s.grant = {};
+    s.grant.first_new_sn = static_cast<wire_sn>(s.frames.end());
+    s.find_reference(air);
+    const bool crowded = downlink_waiting > most_units_beside;
+    const auto beside = s.reference_slot >= 0 ? most_units_beside_short : most_units_beside;
+    if (downlink_waiting > beside && air.value < s.last_granted + longest_turn) {
         ++s.statistics.grants_put_off;
         return nullptr;
     }
-    s.grant = {};
-    s.grant.first_new_sn = static_cast<wire_sn>(s.frames.end());
     s.grant.window_edge = static_cast<std::uint16_t>(s.frames.end() - s.frames.first());
     s.grant.timing_step = static_cast<std::int8_t>(s.timing_step);
     s.grant.power_step_db = static_cast<std::int8_t>(s.power_step);
+    const bool edge_due = s.edge_known != s.frames.first();
+    s.say_edge = edge_due && (!crowded || s.frames.end() - s.edge_known > most_short_window);
     s.ask_again(air);
     s.add_new(air);
-    // A grant without bins tells the terminal that its last frames have come.
-    const bool edge_due = s.edge_known != s.frames.first();
-    if (s.grant.bins == 0 && s.timing_step == 0 && s.power_step == 0 && !edge_due) return nullptr;
+    if (s.grant.bins == 0) {
+        // A grant without bins tells the terminal that its last frames have come.
+        if (s.timing_step == 0 && s.power_step == 0 && !edge_due) return nullptr;
+        s.say_edge = edge_due;
+    }
+    // It fits: ask_again() has left room for everything else that a grant can say.
+    s.planned.grant = s.grant;
+    s.planned.command = s.command().value();
+    const bool brief = std::holds_alternative<short_uplink_grant>(s.planned.command);
+    s.statistics.grants_short += brief;
+    s.statistics.grant_bits += static_cast<std::uint64_t>(bits_of(s.planned.command));
     s.last_granted = air.value;
     g.granted = true;
+    g.edge_said = !brief || s.say_edge;
+    g.as_reference = reference_of(s.grant);
     g.units = units_of(s.grant);
     s.timing_step = s.power_step = 0;
     ++s.statistics.grants;
     s.statistics.frames_granted += static_cast<std::uint64_t>(g.fresh);
     s.statistics.frames_repeated += s.grant.retransmissions;
     s.statistics.modulation[s.grant.bits_per_symbol] += s.grant.bins;
-    return &s.grant;
+    return &s.planned;
 }
 
 // The SNs of its new frames are used up; they are asked for like those that did not come.
@@ -277,7 +334,7 @@ std::optional<slot_feedback> base_uplink::state::accept_form(const uplink_report
     }
     ++statistics.forms;
     granted_slot& g = at(j);
-    if (form->grant_ok && g.granted) edge_known = std::max(edge_known, g.edge);
+    if (form->grant_ok && g.granted && g.edge_said) edge_known = std::max(edge_known, g.edge);
     g.buffer_bytes = static_cast<int>(bytes_of_code(form->buffer));
     slot_feedback f;
     f.air = r.about;
@@ -314,7 +371,9 @@ void base_uplink::state::put(frame_sn sn, int bits_per_symbol,
     std::ranges::copy(payload.subspan(1), f.payload.begin());
 }
 
-void base_uplink::state::take_frames(const granted_slot& g, const uplink_report& r) {
+// Returns how many of the frames that were asked for have come.
+int base_uplink::state::take_frames(const granted_slot& g, const uplink_report& r) {
+    int come = 0;
     for (std::size_t b = 0; b < nof_bins; ++b) {
         const bin_grant& unit = g.units.bins[b];
         if (unit.bits_per_symbol == 0) continue;
@@ -322,11 +381,13 @@ void base_uplink::state::take_frames(const granted_slot& g, const uplink_report&
             ++statistics.frames_bad;
             continue;
         }
+        ++come;
         const auto back = static_cast<wire_sn>(g.units.first_new_sn - unit.sn);
         const auto ahead = static_cast<wire_sn>(unit.sn - g.units.first_new_sn);
         put(g.first_new + (unit.retransmission ? -std::int64_t{back} : std::int64_t{ahead}),
             unit.bits_per_symbol, r.payload[b]);
     }
+    return come;
 }
 
 // Frames that have come in order go into the stream, and the window edge passes them.
@@ -362,9 +423,11 @@ std::optional<slot_feedback> base_uplink::on_slot(const uplink_report& report) {
     ++s.statistics.slots_heard;
     if (s.config.modulation == 0) s.rates = s.table.bits_per_symbol(report.snr_db);
     s.assembly.frames().set_slot(report.about.value);
-    s.take_frames(g, report);
+    const int come = s.take_frames(g, report);
     s.pass_on();
-    return s.accept_form(report);
+    const auto feedback = s.accept_form(report);
+    g.obeyed = come > 0 && feedback && feedback->grant_ok;
+    return feedback;
 }
 
 }  // namespace wip

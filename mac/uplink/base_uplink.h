@@ -15,10 +15,20 @@
 // The window sets a limit: while 127 frames wait for the oldest one, no new frame is
 // granted.
 //
-//   room             an uplink grant takes 56 bits of the downlink's grant. While more failed units
-//                    wait on the downlink than fit beside it, only every 8th slot has an uplink
-//                    grant. The other slots then have room for the failed units, so that none
-//                    of them has to wait for ever
+//   form             a grant goes out in its short form (types/short_uplink_grant.h) when
+//                    there is a reference: the latest slot, `delay_slots` ago or more, whose form has said
+//                    that the grant was decoded and from which a frame has come. The frame shows
+//                    that the terminal has obeyed that grant; a decoded one that the terminal
+//                    refused is no reference. Otherwise, or when the short form cannot say it, the
+//                    grant is a full one. A reference ends with its 32 slots unless a newer one
+//                    follows, so a terminal that has lost it, for it has restarted, soon gets a
+//                    full grant
+//   window edge      a short grant carries it where it has moved and the downlink has no use for
+//                    the room, or the terminal would fall back by more than 127 frames
+//   room             an uplink grant takes 56 bits of the downlink's grant, a short one about 20.
+//                    While more units wait for being sent again on the downlink than fit beside it,
+//                    only every 8th slot has one: what is put off by that goes with the next slots,
+//                    but no retransmission is put off for ever
 //   bins of a slot   first the frames that are asked for again, oldest first, all of one
 //                    modulation; then new frames, as many as the last buffer status asks for less
 //                    those granted since then, and at least `standing_bins`
@@ -38,7 +48,7 @@
 #include "types/control_content.h"
 #include "types/frame_outcome.h"
 #include "types/packets_bytes.h"
-#include "types/uplink_grant.h"
+#include "types/short_uplink_grant.h"
 #include "uplink/radio_uplink_config.h"
 
 namespace wip {
@@ -54,6 +64,12 @@ struct uplink_report {
     std::array<float, nof_bins> snr_db{};
 };
 
+// The uplink grant of a slot.
+struct planned_uplink_grant {
+    uplink_grant grant;      // everything that it says
+    uplink_command command;  // the same in the form in which it goes out
+};
+
 struct base_uplink_statistics {
     packets_bytes delivered;
     // Known packets of which a part never came, because the terminal has restarted.
@@ -65,6 +81,8 @@ struct base_uplink_statistics {
     std::uint64_t forms_lost = 0;           // heard slots whose control region was not decoded
     std::uint64_t forms_refused = 0;        // decoded, but not a form about this slot
     std::uint64_t grants = 0;               // uplink grants planned
+    std::uint64_t grants_short = 0;         // of these, in the short form
+    std::uint64_t grant_bits = 0;           // bits of downlink grants that they took
     std::uint64_t grants_without_room = 0;  // planned grants that did not go out
     std::uint64_t grants_put_off = 0;       // slots in which the downlink's list had the room
     std::uint64_t frames_granted = 0;       // new ones
@@ -93,7 +111,7 @@ public:
     // Valid until the next call; nullptr: nothing to say, or the turn is the downlink's.
     // `downlink_waiting`: units that wait for being sent again on the downlink. When there are
     // many, their list needs the room of the uplink grant, and only some slots have one.
-    const uplink_grant* plan(slot air, std::size_t downlink_waiting = 0);
+    const planned_uplink_grant* plan(slot air, std::size_t downlink_waiting = 0);
     // Takes the grant of the last plan back: there was no room for it in the downlink's, or the
     // slot was not sent.
     void not_granted(slot air);

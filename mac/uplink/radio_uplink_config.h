@@ -17,6 +17,9 @@ struct radio_uplink_config {
     // Slots from a grant to the first one that can ask again for its frames, 3..48: that of the
     // downlink.
     int delay_slots = 3;
+    // Whether the base station may use short grants (types/short_uplink_grant.h); a terminal always
+    // understands them.
+    bool short_grants = true;
     int queue_packets = 54;  // queue of the terminal
     queue_config queue;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid

@@ -16,6 +16,12 @@ namespace wip {
 namespace {
 // SNs of the first grant begin there, so that there is room below for its window.
 constexpr frame_sn sn_period = 65536;
+
+// A grant that was obeyed, for short ones that refer to it.
+struct obeyed_grant {
+    slot air{-1};
+    uplink_reference reference;
+};
 }  // namespace
 
 struct terminal_uplink::state {
@@ -26,10 +32,14 @@ struct terminal_uplink::state {
                   .add(p.bytes());
           }) {}
 
-    bool take_grant(const uplink_grant& g);
+    std::optional<uplink_grant> whole(slot air, const uplink_command& c);
+    bool take_grant(const uplink_grant& g, bool brief);
     void start_at(const uplink_grant& g);
     void pass_edge(frame_sn edge);
-    void obey(const uplink_grant& g);
+    void obey(slot air, const uplink_grant& g);
+    obeyed_grant& obeyed(slot air) {
+        return references[static_cast<std::size_t>(air.value) % references.size()];
+    }
     void fill_frame(frame_sn sn, int bits_per_symbol, bool repeated,
                     std::vector<std::uint8_t>& payload);
     void fetch_packets(int nibbles);
@@ -46,6 +56,8 @@ struct terminal_uplink::state {
     packets_bytes sent_before;  // by windows before this one
     bool doubtful = false;      // the last grant did not fit what was known
     frame_sn edge_heard = 0;    // the highest window edge received
+    // By slot; one more than the ages, so that a slot's own place is not one that it refers to.
+    std::array<obeyed_grant, longest_reference_age + 1> references{};
     std::int64_t now_ns = 0;
     uplink_transmission out;
 };
@@ -98,11 +110,27 @@ void terminal_uplink::state::start_at(const uplink_grant& g) {
         begun = segmenter(true);
         ++statistics.started_over;
     }
+    references.fill({});
     window.emplace(uplink_room(config.profile), sn_period + g.first_new_sn);
     edge_heard = window->next_sn() - g.window_edge;
 }
 
-bool terminal_uplink::state::take_grant(const uplink_grant& g) {
+// The grant that a command stands for; nullopt: it is not known here.
+std::optional<uplink_grant> terminal_uplink::state::whole(slot air, const uplink_command& c) {
+    if (const auto* full = std::get_if<uplink_grant>(&c)) return *full;
+    const auto& brief = std::get<short_uplink_grant>(c);
+    const slot at = air - slot_count(brief.age);
+    const obeyed_grant& before = obeyed(at);
+    if (!window || at.value < 0 || before.air != at) {
+        ++statistics.grants_without_reference;
+        return std::nullopt;
+    }
+    const auto g = expanded(brief, before.reference, static_cast<wire_sn>(edge_heard));
+    statistics.grants_refused += !g;
+    return g;
+}
+
+bool terminal_uplink::state::take_grant(const uplink_grant& g, bool brief) {
     if (!window) {
         start_at(g);
         return true;
@@ -110,8 +138,9 @@ bool terminal_uplink::state::take_grant(const uplink_grant& g) {
     const std::int64_t step = static_cast<wire_sn>(g.first_new_sn - window->next_sn());
     const frame_sn edge = window->next_sn() + step - g.window_edge;
     if (step > most_uplink_window || edge < edge_heard) {
-        if (!doubtful) {
-            doubtful = true;
+        // A base station that has restarted begins with full grants.
+        if (brief || !doubtful) {
+            doubtful = doubtful || !brief;
             ++statistics.grants_refused;
             return false;
         }
@@ -166,8 +195,9 @@ void terminal_uplink::state::fill_frame(frame_sn sn, int bits_per_symbol, bool r
     ++(repeated ? statistics.frames_repeated : statistics.frames_new);
 }
 
-void terminal_uplink::state::obey(const uplink_grant& g) {
+void terminal_uplink::state::obey(slot air, const uplink_grant& g) {
     ++statistics.grants;
+    if (air.value >= 0) obeyed(air) = {air, reference_of(g)};
     out.timing_samples =
         std::clamp(out.timing_samples + g.timing_step, -most_timing_samples, most_timing_samples);
     out.power_db = std::clamp(out.power_db + g.power_step_db, -most_power_db, most_power_db);
@@ -225,7 +255,7 @@ void terminal_uplink::state::refresh_statistics() {
 }
 
 const uplink_transmission& terminal_uplink::on_slot(const slot_feedback& feedback,
-                                                    const std::optional<uplink_grant>& grant) {
+                                                    const std::optional<uplink_command>& grant) {
     auto& s = *state_;
     s.out.about = s.out.frames.air = feedback.air;
     s.out.on = feedback.locked;
@@ -234,7 +264,14 @@ const uplink_transmission& terminal_uplink::on_slot(const slot_feedback& feedbac
     if (!feedback.locked) return s.out;
     // The frames go out in the next slot, which begins when this one ends.
     s.now_ns = slot_start_ns(feedback.air + slot_count(1));
-    if (feedback.grant_ok && grant && s.take_grant(*grant)) s.obey(*grant);
+    if (feedback.grant_ok && grant) {
+        const bool brief = std::holds_alternative<short_uplink_grant>(*grant);
+        const auto whole = s.whole(feedback.air, *grant);
+        if (whole && s.take_grant(*whole, brief)) {
+            s.obey(feedback.air, *whole);
+            s.statistics.grants_short += brief;
+        }
+    }
     s.write_form(feedback);
     ++s.statistics.forms;
     s.refresh_statistics();

@@ -14,6 +14,10 @@
 // base station that has restarted, and the terminal starts over: what it had cut into frames is
 // dropped. A terminal that has restarted itself goes on at the first SN of the first grant that it
 // receives; older frames it answers with empty ones.
+//
+// A short grant (types/short_uplink_grant.h) is obeyed when this terminal has obeyed a grant in the
+// slot that it refers to. Otherwise nothing is known of what it grants: no frame is sent, and it
+// says nothing about a base station that has restarted.
 #pragma once
 
 #include <array>
@@ -27,7 +31,7 @@
 #include "port/link_port.h"
 #include "types/control_content.h"
 #include "types/packets_bytes.h"
-#include "types/uplink_grant.h"
+#include "types/short_uplink_grant.h"
 #include "uplink/radio_uplink_config.h"
 
 namespace wip {
@@ -50,9 +54,11 @@ struct terminal_uplink_statistics {
     packets_bytes dropped_queue_full, dropped_queue_managed, dropped_not_ip;
     packets_bytes dropped_start_over;  // in frames when the base station had restarted
 
-    std::uint64_t forms = 0;           // sent
-    std::uint64_t grants = 0;          // uplink grants that were obeyed
-    std::uint64_t grants_refused = 0;  // grants that did not continue the earlier ones
+    std::uint64_t forms = 0;                     // sent
+    std::uint64_t grants = 0;                    // uplink grants that were obeyed
+    std::uint64_t grants_short = 0;              // of these, short ones
+    std::uint64_t grants_refused = 0;            // did not continue the earlier ones
+    std::uint64_t grants_without_reference = 0;  // short ones whose reference is unknown
     std::uint64_t started_over = 0;
     std::uint64_t frames_new = 0;       // filled with data, first transmissions
     std::uint64_t frames_repeated = 0;  // sent again, with data
@@ -75,7 +81,7 @@ public:
     bool on_sdu(std::span<const std::uint8_t> packet, std::int64_t arrived_ns);
     // Valid until the next call. Slots come in order.
     const uplink_transmission& on_slot(const slot_feedback& feedback,
-                                       const std::optional<uplink_grant>& grant);
+                                       const std::optional<uplink_command>& grant);
     // Packets from now on, and grants; the profile cannot change. Throws as check() does.
     void reconfigure(const radio_uplink_config& config);
 

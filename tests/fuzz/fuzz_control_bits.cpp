@@ -11,7 +11,7 @@
 #include "fuzz_input.h"
 #include "types/common_grant.h"
 #include "types/grant.h"
-#include "types/uplink_grant.h"
+#include "types/short_uplink_grant.h"
 #include "wire/feedback_bits.h"
 #include "wire/flow_fields.h"
 #include "wire/ip_header.h"
@@ -64,6 +64,36 @@ void check_uplink_grant(const control_bytes& bits) {
     expect(used == up->bins, "another number of bins than granted");
     expect(put_uplink_grant(*up, alone), "an uplink grant that was read cannot be put");
     expect(alone == bits, "an uplink grant is put as other bits than it was read from");
+}
+
+// A short uplink grant at the end of the bits, after any reference.
+void check_short_uplink_grant(const control_bytes& bits, fuzz_input& in) {
+    control_bytes alone = bits;
+    const auto command = take_uplink_command(alone);
+    if (!command) {
+        expect((bits.back() & 3) != 3 || alone == bits, "a refused short grant changes the bits");
+        return;
+    }
+    const auto* brief = std::get_if<short_uplink_grant>(&*command);
+    if (brief == nullptr) return;
+    expect(bits_of(*brief) <= most_short_bits, "a short grant that is longer than a full one");
+    expect(put_uplink_command(*brief, alone), "a short grant that was read cannot be put");
+    expect(alone == bits, "a short grant is put as other bits than it was read from");
+    const uplink_reference reference{
+        in.u16(),
+        {static_cast<std::uint8_t>(in.u8() % (nof_bins + 1)),
+         static_cast<std::uint8_t>(1 + in.u8() % max_bits_per_symbol)}};
+    const auto known_edge = static_cast<wire_sn>(reference.first_new_sn - in.u16() % 600);
+    const auto whole = expanded(*brief, reference, known_edge);
+    if (!whole) return;
+    expect(whole->bins <= nof_bins && whole->retransmissions <= whole->bins,
+           "more units than bins");
+    for (std::size_t i = 0; i < whole->retransmissions; ++i) {
+        const auto back = static_cast<wire_sn>(whole->first_new_sn - whole->sn[i]);
+        expect(back >= 1 && back <= whole->window_edge, "a retransmission outside of the window");
+    }
+    expect(shortened(*whole, reference, brief->age, brief->window_edge.has_value()) == *brief,
+           "a grant is shortened into another one than it was expanded from");
 }
 
 void check_common_grant(const control_bytes& bits, link_profile profile) {
@@ -214,6 +244,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             check_common_grant(bits, profile);
             check_feedback(bits);
             check_uplink_grant(bits);
+            check_short_uplink_grant(bits, in);
             break;
         }
         case 1:

@@ -46,6 +46,7 @@ protected:
     }
     // Both grants of the last slot stand in the 240 bits of one control region.
     void check_grant() {
+        ASSERT_NO_FATAL_FAILURE(check_sent());
         packed_grant bits{};
         ASSERT_TRUE(pack_grant(cell_->plan(0).grant, config_.link().profile, bits));
         const packed_grant alone = bits;
@@ -53,9 +54,21 @@ protected:
         const auto& granted = cell_->radio_uplink(0)->granted();
         if (!granted) return;
         ++uplink_grants_;
-        ASSERT_TRUE(put_uplink_grant(*granted, bits));
-        ASSERT_EQ(take_uplink_grant(bits), granted);
+        ASSERT_TRUE(put_uplink_command(*granted, bits));
+        ASSERT_EQ(take_uplink_command(bits), granted);
         ASSERT_EQ(bits, alone);
+    }
+    // Nothing is on the air of the uplink but what the base station has granted.
+    void check_sent() const {
+        const auto* sent = cell_->radio_uplink(0)->sent();
+        if (sent == nullptr || !sent->on) return;
+        const slot_grant* units = cell_->radio_uplink(0)->units(sent->about);
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            const bin_grant& out = sent->frames.grant.bins[b];
+            if (out.bits_per_symbol == 0) continue;
+            ASSERT_NE(units, nullptr);
+            ASSERT_EQ(out, units->bins[b]);
+        }
     }
     std::vector<std::uint8_t> packet(int bytes) {
         return sim::make_packet(++number_, {.version = 4, .bytes = bytes});
@@ -69,7 +82,11 @@ protected:
         for (int i = 0; i < slots; ++i) {
             while (cell_->base(0).statistics().queued.packets < 200)
                 cell_->into_queue(0, packet(1500));
-            if (i % 5 == 0) send_up(52);  // as TCP acknowledges
+            if (up_bytes_ == 0) {
+                if (i % 5 == 0) send_up(52);  // as TCP acknowledges
+            } else {
+                while (cell_->terminal_status(0).uplink.queued.packets < 20) send_up(up_bytes_);
+            }
             cell_->run_slot(next_);
             ++next_;
             cell_->release(slot_start(next_));
@@ -86,6 +103,7 @@ protected:
     std::int64_t last_due_ = 0;
     std::uint32_t number_ = 0;
     int uplink_grants_ = 0;
+    int up_bytes_ = 0;
 };
 
 }  // namespace
@@ -168,6 +186,61 @@ TEST_F(RadioUplinkCell, TheDownlinkLosesLittleOnJakesAt16Db) {
     EXPECT_GT(base.grants_put_off, 500U);
     EXPECT_GT(radio, 0.97 * line);
     EXPECT_LE(radio, 1.03 * line);
+}
+
+// Short grants against full ones only, as before there were short ones; a line of JSON for each
+// run. docs/explanation/mac.md has the table.
+TEST_F(RadioUplinkCell, ShortGrantsKeepTheUplinkGoingBesideACrowdedDownlink) {
+    constexpr int slots = 6000;
+    const auto setup = [](emulated_setup& s, unsigned seed) {
+        s.channel.model = "jakes";
+        s.channel.snr_db = 16;
+        s.cell.seed = seed;
+        s.cell.errors = bin_model::error_method::computed;
+        s.link().bins = 25;
+        s.link().queue_packets = 400;
+    };
+    for (unsigned seed = 1; seed <= 3; ++seed) {
+        make([&](emulated_setup& s) {
+            setup(s, seed);
+            s.cell.radio_uplink.reset();
+        });
+        const double line = saturated_goodput(slots);
+        for (const int up_bytes : {0, 1000}) {
+            double up[2] = {}, down[2] = {};
+            for (const bool short_grants : {false, true}) {
+                make([&](emulated_setup& s) {
+                    setup(s, seed);
+                    s.cell.radio_uplink->short_grants = short_grants;
+                });
+                up_bytes_ = up_bytes;
+                down[short_grants] = saturated_goodput(slots);
+                if (HasFatalFailure()) return;
+                up[short_grants] = static_cast<double>(up_.bytes) * 8 * 1500 / slots / 1e6;
+                const auto& base = cell_->radio_uplink(0)->base();
+                std::printf(
+                    "{\"seed\": %u, \"uplink\": \"%s\", \"short_grants\": %s, "
+                    "\"line_mbps\": %.4f, \"down_mbps\": %.4f, \"down_loss_percent\": %.2f, "
+                    "\"up_mbps\": %.4f, \"grants\": %llu, \"short\": %llu, \"bits\": %llu, "
+                    "\"put_off\": %llu}\n",
+                    seed, up_bytes == 0 ? "acknowledgements" : "saturated",
+                    short_grants ? "true" : "false", line, down[short_grants],
+                    100 * (1 - down[short_grants] / line), up[short_grants],
+                    static_cast<unsigned long long>(base.grants),
+                    static_cast<unsigned long long>(base.grants_short),
+                    static_cast<unsigned long long>(base.grant_bits),
+                    static_cast<unsigned long long>(base.grants_put_off));
+                EXPECT_EQ(base.grants_short > 0, short_grants);
+                EXPECT_EQ(cell_->radio_uplink(0)->terminal().grants_without_reference, 0U);
+                EXPECT_EQ(cell_->radio_uplink(0)->terminal().grants_refused, 0U);
+            }
+            EXPECT_GT(down[1], 0.97 * line);
+            if (up_bytes > 0) {
+                EXPECT_GT(up[1], up[0]);
+            }
+        }
+        up_bytes_ = 0;
+    }
 }
 
 TEST_F(RadioUplinkCell, LostFormsCostFeedbackAndNothingElse) {

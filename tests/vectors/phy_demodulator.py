@@ -300,7 +300,9 @@ def split_uplink_grant(bits):
     """The downlink grant alone, and the uplink grant or None."""
     if bits[239] == 0:
         return bits, None
-    r = Bits(bits[184:239])
+    if bits[238] == 1:
+        return split_short_uplink_grant(bits)
+    r = Bits(bits[184:238])
     up = {
         "first_new_sn": r.get(16),
         "window_edge": r.get(9),
@@ -323,6 +325,62 @@ def split_uplink_grant(bits):
     if any(r.bits[r.at :]):
         raise Refused("ones behind the end")
     return bits[:184] + [0] * 56, up
+
+
+def split_short_uplink_grant(bits):
+    r = Bits(bits[:183:-1])
+    r.get(2)
+    up = {
+        "age": r.get(5) + 1,
+        "advance": r.get(7),
+        "window_edge": r.get(7) if r.get(1) else None,
+        "bins": None,
+        "k": None,
+        "timing": 0,
+        "power": 0,
+        "backs": [],
+    }
+    if r.get(1):
+        up["bins"], up["k"] = r.get(5), r.get(3) + 1
+    if r.get(1):
+        up["timing"], up["power"] = (r.get(3) + 4) % 8 - 4, (r.get(2) + 2) % 4 - 2
+        if (up["timing"], up["power"]) == (0, 0):
+            raise Refused("steps of nothing")
+    retransmissions = r.gamma() - 1
+    most = 25 if up["bins"] is None else up["bins"]
+    if most > 25 or retransmissions > most:
+        raise Refused("bins")
+    for i in range(retransmissions):
+        step = r.gamma()
+        back = step if i == 0 else up["backs"][-1] - step
+        if not 1 <= back <= (511 if up["window_edge"] is None else up["window_edge"]):
+            raise Refused("window")
+        up["backs"].append(back)
+    if r.at > 56:
+        raise Refused("more than 56 bits")
+    return bits[: 240 - r.at] + [0] * r.at, up
+
+
+def whole_uplink_grant(up, reference, known_edge):
+    """The grant that a short one stands for; reference: dict(first_new_sn, bins, k) of the grant
+    that the terminal obeyed `age` slots before; known_edge: the SN of the last window edge."""
+    first = (reference["first_new_sn"] + up["advance"]) % 65536
+    changed = up["bins"] is not None
+    bins, k = (up["bins"], up["k"]) if changed else (reference["bins"], reference["k"])
+    if changed and (bins, k) == (reference["bins"], reference["k"]):
+        raise Refused("the same allocation")
+    edge = (first - known_edge) % 65536 if up["window_edge"] is None else up["window_edge"]
+    if edge > 511 or len(up["backs"]) > bins or any(back > edge for back in up["backs"]):
+        raise Refused("window or bins")
+    return {
+        "first_new_sn": first,
+        "window_edge": edge,
+        "k": k,
+        "bins": bins,
+        "timing": up["timing"],
+        "power": up["power"],
+        "sns": [(first - back) % 65536 for back in up["backs"]],
+    }
 
 
 def receive_uplink(samples, start, cell, terminal, slot, units):

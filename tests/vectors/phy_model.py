@@ -197,9 +197,27 @@ def with_uplink_grant(bits, up):
     for i, sn in enumerate(up["sns"]):
         step = up["first_new_sn"] - sn if i == 0 else sn - up["sns"][i - 1]
         own += gamma(step % 65536)
-    if len(own) > 55 or any(bits[184:]):
+    if len(own) > 54 or any(bits[184:]):
         raise ValueError("it does not fit")
-    return bits[:184] + own + [0] * (55 - len(own)) + [1]
+    return bits[:184] + own + [0] * (54 - len(own)) + [0, 1]
+
+
+def with_short_uplink_grant(bits, up):
+    """A grant with a short uplink grant behind it. up: dict(age, advance, window_edge or None, bins
+    and k or None, timing, power, backs=[first SN - SN of the retransmissions])."""
+    own = [1, 1] + to_bits(up["age"] - 1, 5) + to_bits(up["advance"], 7)
+    own += [0] if up["window_edge"] is None else [1] + to_bits(up["window_edge"], 7)
+    own += [0] if up["bins"] is None else [1] + to_bits(up["bins"], 5) + to_bits(up["k"] - 1, 3)
+    if up["timing"] or up["power"]:
+        own += [1] + to_bits(up["timing"] % 8, 3) + to_bits(up["power"] % 4, 2)
+    else:
+        own += [0]
+    own += gamma(1 + len(up["backs"]))
+    for i, back in enumerate(up["backs"]):
+        own += gamma(back if i == 0 else up["backs"][i - 1] - back)
+    if len(own) > 56 or any(bits[240 - len(own) :]):
+        raise ValueError("it does not fit")
+    return bits[: 240 - len(own)] + own[::-1]
 
 
 def uplink_bins(up):

@@ -59,6 +59,32 @@ def random_grant(rng, first_new_sn):
             pass
 
 
+def random_short_grant(rng):
+    while True:
+        up = {
+            "age": int(rng.integers(1, 33)),
+            "advance": int(rng.integers(0, 128)),
+            "window_edge": int(2 ** rng.uniform(0, 7)) - 1 if rng.integers(0, 2) else None,
+            "bins": None,
+            "k": None,
+            "timing": int(rng.integers(-4, 4)) if rng.integers(0, 2) else 0,
+            "power": int(rng.integers(-2, 2)) if rng.integers(0, 2) else 0,
+            "backs": [],
+        }
+        if rng.integers(0, 2):
+            up["bins"], up["k"] = int(rng.integers(0, 26)), int(rng.integers(1, 9))
+        back = up["advance"] if up["window_edge"] is None else up["window_edge"]
+        most = 25 if up["bins"] is None else up["bins"]
+        while back > 0 and len(up["backs"]) < most and rng.integers(0, 3):
+            up["backs"].append(back)
+            back -= int(rng.integers(1, 4))
+        try:
+            model.with_short_uplink_grant([0] * 240, up)
+            return up
+        except ValueError:
+            pass
+
+
 def random_slot(rng, slot, sn):
     up = random_grant(rng, sn)
     bins = model.uplink_bins(up)
@@ -173,6 +199,43 @@ class UplinkModel(unittest.TestCase):
         for line, got in zip(lines, output):
             self.assertEqual(json.loads(got), line)
         self.assertGreater(sum(len(line["up"]["sns"]) > 2 for line in lines), 10)
+
+    def test_short_uplink_grants_are_the_same_both_ways(self):
+        rng = np.random.default_rng(14)
+        lines = []
+        for _ in range(1000):
+            up = random_short_grant(rng)
+            alone = [int(b) for b in rng.integers(0, 2, 184)] + [0] * 56
+            reference = {
+                "first_new_sn": int(rng.integers(0, 65536)),
+                "bins": int(rng.integers(0, 26)) if up["bins"] is None else up["bins"],
+                "k": int(rng.integers(1, 9)),
+            }
+            edge = (reference["first_new_sn"] + up["advance"] - int(rng.integers(-5, 530))) % 65536
+            try:
+                whole = stranger.whole_uplink_grant(up, reference, edge)
+            except stranger.Refused:
+                whole = None
+            both = model.with_short_uplink_grant(alone, up)
+            self.assertEqual(stranger.split_uplink_grant(both), (alone, up))
+            lines.append(
+                {
+                    "alone": alone,
+                    "up": up,
+                    "both": both,
+                    "reference": reference,
+                    "known_edge": edge,
+                    "whole": whole,
+                }
+            )
+        output = run("grants", lines=lines).decode().splitlines()
+        self.assertEqual(len(output), 1000)
+        for line, got in zip(lines, output):
+            self.assertEqual(json.loads(got), line)
+        self.assertGreater(sum(len(line["up"]["backs"]) > 2 for line in lines), 20)
+        refused = sum(line["whole"] is None for line in lines)
+        self.assertGreater(refused, 20)
+        self.assertGreater(1000 - refused, 200)
 
     def test_forms_are_read_back_and_changed_ones_are_refused(self):
         rng = np.random.default_rng(5)

@@ -14,7 +14,7 @@
 
 #include "phy/receiver/uplink_receiver.h"
 #include "phy/transmitter/slot_modulator.h"
-#include "types/uplink_grant.h"
+#include "types/short_uplink_grant.h"
 #include "wire/feedback_bits.h"
 
 namespace {
@@ -41,6 +41,53 @@ json json_of(const uplink_grant& g) {
             {"timing", g.timing_step},
             {"power", g.power_step_db},
             {"sns", std::vector<wire_sn>(g.sn.begin(), g.sn.begin() + g.retransmissions)}};
+}
+
+// A short one has an age.
+uplink_command command_of(const json& j) {
+    if (!j.contains("age")) return grant_of(j);
+    short_uplink_grant s;
+    s.age = j.at("age");
+    s.advance = j.at("advance");
+    if (!j.at("window_edge").is_null()) s.window_edge = j.at("window_edge").get<std::uint8_t>();
+    if (!j.at("bins").is_null())
+        s.changed =
+            uplink_allocation{j.at("bins").get<std::uint8_t>(), j.at("k").get<std::uint8_t>()};
+    s.timing_step = j.at("timing");
+    s.power_step_db = j.at("power");
+    for (const auto& back : j.at("backs")) s.back[s.retransmissions++] = back;
+    return s;
+}
+
+json json_of(const uplink_command& c) {
+    if (const auto* full = std::get_if<uplink_grant>(&c)) return json_of(*full);
+    const auto& s = std::get<short_uplink_grant>(c);
+    json j{{"age", s.age},
+           {"advance", s.advance},
+           {"window_edge", nullptr},
+           {"bins", nullptr},
+           {"k", nullptr},
+           {"timing", s.timing_step},
+           {"power", s.power_step_db},
+           {"backs", std::vector<int>(s.back.begin(), s.back.begin() + s.retransmissions)}};
+    if (s.window_edge) j["window_edge"] = *s.window_edge;
+    if (s.changed) {
+        j["bins"] = s.changed->bins;
+        j["k"] = s.changed->bits_per_symbol;
+    }
+    return j;
+}
+
+// The grant that a short one stands for, after the reference of the line; null: it is refused.
+json whole_of(const uplink_command& c, const json& j) {
+    const auto* brief = std::get_if<short_uplink_grant>(&c);
+    if (brief == nullptr) return json_of(c);
+    const json& r = j.at("reference");
+    const uplink_reference reference{
+        r.at("first_new_sn").get<wire_sn>(),
+        {r.at("bins").get<std::uint8_t>(), r.at("k").get<std::uint8_t>()}};
+    const auto whole = expanded(*brief, reference, j.at("known_edge").get<wire_sn>());
+    return whole ? json_of(*whole) : json();
 }
 
 feedback_content form_of(const json& j) {
@@ -143,14 +190,15 @@ int grants() {
     for (std::string line; std::getline(std::cin, line);) {
         const json j = json::parse(line);
         packed_grant put = bytes_of(j.at("alone")), taken = bytes_of(j.at("both"));
-        if (!put_uplink_grant(grant_of(j.at("up")), put))
+        if (!put_uplink_command(command_of(j.at("up")), put))
             return std::fprintf(stderr, "the uplink grant does not fit\n"), 1;
-        const auto up = take_uplink_grant(taken);
-        std::cout << json{{"both", bits_of(put)},
-                          {"up", up ? json_of(*up) : json()},
-                          {"alone", bits_of(taken)}}
-                         .dump()
-                  << '\n';
+        const auto up = take_uplink_command(taken);
+        json out = j;
+        out["both"] = bits_of(put);
+        out["up"] = up ? json_of(*up) : json();
+        out["alone"] = bits_of(taken);
+        if (j.contains("whole")) out["whole"] = up ? whole_of(*up, j) : json();
+        std::cout << out.dump() << '\n';
     }
     return 0;
 }

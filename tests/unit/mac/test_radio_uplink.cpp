@@ -48,14 +48,14 @@ public:
 
     // Downlink slot `now`, and the uplink slot after it.
     void step() {
-        std::optional<uplink_grant> grant;
-        if (const uplink_grant* g = base->plan(now)) {
-            EXPECT_LE(g->bins, config.bins);
+        std::optional<uplink_command> grant;
+        if (const planned_uplink_grant* g = base->plan(now, downlink_waiting)) {
+            EXPECT_LE(g->grant.bins, config.bins);
             packed_grant wire{};
-            EXPECT_TRUE(put_uplink_grant(*g, wire));
-            grant = take_uplink_grant(wire);
-            EXPECT_EQ(*grant, *g);
-            last_grant = *g;
+            EXPECT_TRUE(put_uplink_command(g->command, wire));
+            grant = take_uplink_command(wire);
+            EXPECT_EQ(grant, g->command);
+            last_grant = g->grant;
         }
         slot_feedback feedback;
         feedback.air = now;
@@ -66,6 +66,7 @@ public:
         const uplink_transmission& sent =
             terminal->on_slot(feedback, feedback.grant_ok ? grant : std::nullopt);
         EXPECT_EQ(sent.on, terminal_locked);
+        check_sent(sent);
         uplink_report report;
         report.about = now;
         report.heard = sent.on;
@@ -78,9 +79,6 @@ public:
                 if (unit.bits_per_symbol == 0) continue;
                 const bin_grant& out = sent.frames.grant.bins[b];
                 const bool here = out.bits_per_symbol != 0 && !falls(lost.frames);
-                if (here) {
-                    EXPECT_EQ(out, unit);
-                }
                 report.outcome[b] = here ? frame_outcome::good : frame_outcome::bad;
                 report.payload[b] = sent.frames.payload[b];
             }
@@ -105,6 +103,16 @@ public:
         return -1;
     }
 
+    // Nothing is on the air but what the base station has granted for this slot.
+    void check_sent(const uplink_transmission& sent) const {
+        const slot_grant* expected = base->units(sent.about);
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            const bin_grant& out = sent.frames.grant.bins[b];
+            if (out.bits_per_symbol == 0) continue;
+            ASSERT_NE(expected, nullptr);
+            ASSERT_EQ(out, expected->bins[b]);
+        }
+    }
     void check() const {
         const auto& s = terminal->statistics();
         const packets_bytes out = s.queued + s.sent + s.dropped_queue_full +
@@ -127,6 +135,7 @@ public:
     frame_sn first;
     slot now{100};
     std::size_t way = 1;
+    std::size_t downlink_waiting = 0;
     float snr_db = 20;
     bool terminal_locked = true;
     bool whole_run = true;  // neither end has been replaced
@@ -210,12 +219,14 @@ TEST(RadioUplink, ACapacityOfAllGrantedFramesIsReached) {
 }
 
 TEST(RadioUplink, EverythingComesInOrderThroughLosses) {
+    std::uint64_t short_ones = 0;
     for (unsigned seed = 1; seed <= 12; ++seed) {
         radio_uplink_config c = with_queue(40);
         c.modulation = static_cast<int>(seed % 9);
         c.bins = 1 + static_cast<int>(seed * 7 % 25);
         c.standing_bins = static_cast<int>(seed % 2);
         c.delay_slots = 3 + static_cast<int>(seed % 3) * 5;
+        c.short_grants = seed % 4 != 0;
         uplink_world w(c, {0.1, 0.1, 0.3}, seed, 65500);
         w.way = static_cast<std::size_t>(c.delay_slots - 2);
         std::mt19937 sizes(seed);
@@ -231,7 +242,123 @@ TEST(RadioUplink, EverythingComesInOrderThroughLosses) {
         EXPECT_EQ(w.base->statistics().dropped_lost_frame.packets, 0U);
         EXPECT_GT(w.base->statistics().frames_repeated, 0U);
         EXPECT_GT(w.given.size(), 100U);
+        // The base station refers only to slots whose grant was obeyed.
+        EXPECT_EQ(w.terminal->statistics().grants_without_reference, 0U);
+        EXPECT_EQ(w.terminal->statistics().grants_refused, 0U);
+        short_ones += w.terminal->statistics().grants_short;
+        if (!c.short_grants) {
+            EXPECT_EQ(w.base->statistics().grants_short, 0U);
+        }
     }
+    EXPECT_GT(short_ones, 1000U);
+}
+
+TEST(RadioUplink, GrantsAreShortOnceAFrameHasCome) {
+    uplink_world w(with_queue(1000));
+    w.run(10);
+    w.give(200, 1000);
+    const auto before = w.base->statistics();
+    w.run(500);
+    const auto& after = w.base->statistics();
+    const auto grants = after.grants - before.grants;
+    EXPECT_EQ(grants, 500U);
+    EXPECT_EQ(after.grants_short - before.grants_short, grants);
+    // 18 bits, and 7 for the edge, which moves in every slot.
+    EXPECT_LE(after.grant_bits - before.grant_bits, 26 * grants);
+    EXPECT_EQ(w.terminal->statistics().grants_short, after.grants_short);
+}
+
+TEST(RadioUplink, AReferenceEndsAfter32Slots) {
+    radio_uplink_config c;
+    c.standing_bins = 0;
+    uplink_world w(c);
+    w.run(10);
+    w.give(1, 500);
+    EXPECT_GE(w.run_until_idle(50), 0);
+    w.run(40);  // nothing to say
+    const auto full = [&] {
+        return w.base->statistics().grants - w.base->statistics().grants_short;
+    };
+    const auto before = w.base->statistics().grants;
+    const auto full_before = full();
+    w.give(1, 500);
+    while (w.base->statistics().grants == before) w.step();
+    EXPECT_EQ(full(), full_before + 1);
+    EXPECT_GE(w.run_until_idle(50), 0);
+}
+
+TEST(RadioUplink, ShortGrantsGoOutBesideMoreOfTheDownlink) {
+    const auto grants_of_80_slots = [](bool short_grants, std::size_t waiting) {
+        radio_uplink_config c;
+        c.short_grants = short_grants;
+        uplink_world w(c);
+        w.run(20);
+        w.downlink_waiting = waiting;
+        const auto before = w.base->statistics().grants;
+        w.run(80);
+        return w.base->statistics().grants - before;
+    };
+    EXPECT_EQ(grants_of_80_slots(false, 3), 80U);
+    EXPECT_EQ(grants_of_80_slots(false, 4), 10U);
+    EXPECT_EQ(grants_of_80_slots(true, 5), 80U);
+    EXPECT_EQ(grants_of_80_slots(true, 6), 10U);
+}
+
+TEST(RadioUplink, AShortGrantAfterASlotThatWasNotObeyedIsNotObeyed) {
+    terminal_uplink t(radio_uplink_config{});
+    const auto used_after = [&](std::int64_t at, std::optional<uplink_command> c) {
+        slot_feedback f;
+        f.air = slot(at);
+        f.locked = f.grant_ok = true;
+        int used = 0;
+        for (const bin_grant& b : t.on_slot(f, c).frames.grant.bins) used += b.bits_per_symbol != 0;
+        return used;
+    };
+    short_uplink_grant s;
+    s.age = 1;
+    s.advance = 3;
+    EXPECT_EQ(used_after(100, s), 0);  // before any full one
+    const uplink_grant g{.first_new_sn = 7, .bits_per_symbol = 4, .bins = 3};
+    EXPECT_EQ(used_after(101, g), 3);
+    EXPECT_EQ(used_after(102, std::nullopt), 0);
+    EXPECT_EQ(used_after(103, s), 0);  // slot 102 had no grant
+    EXPECT_EQ(t.statistics().grants_without_reference, 2U);
+    s.age = 3;
+    EXPECT_EQ(used_after(104, s), 3);
+    s.advance = 0;
+    s.age = 4;
+    EXPECT_EQ(used_after(105, s), 0);  // its new frames were there before
+    s.advance = 6;
+    s.retransmissions = 4;
+    for (std::uint16_t i = 0; i < 4; ++i) s.back[i] = static_cast<std::uint16_t>(4 - i);
+    s.age = 5;
+    EXPECT_EQ(used_after(106, s), 0);  // more of them than bins
+    EXPECT_EQ(t.statistics().grants_refused, 2U);
+    EXPECT_EQ(t.statistics().started_over, 0U);
+    s.retransmissions = 0;
+    s.back = {};
+    s.age = 33;  // of slot 74, whose place slot 107 has
+    EXPECT_EQ(used_after(107, s), 0);
+    s.age = 4;
+    EXPECT_EQ(used_after(108, s), 3);  // a short one is a reference as well
+    EXPECT_EQ(t.statistics().grants, 3U);
+    EXPECT_EQ(t.statistics().grants_short, 2U);
+}
+
+TEST(RadioUplink, ATerminalThatHasLostTheReferenceGetsAFullGrant) {
+    uplink_world w(with_queue(100));
+    w.run(40);
+    w.whole_run = false;
+    w.restart_terminal();
+    w.given.clear();
+    const auto before = w.arrived.size();
+    w.give(2, 60);
+    w.run(3);
+    EXPECT_GT(w.terminal->statistics().grants_without_reference, 0U);
+    EXPECT_EQ(w.terminal->statistics().frames_new, 0U);
+    EXPECT_GE(w.run_until_idle(200), 0);
+    w.run(4);
+    EXPECT_EQ(w.arrived.size(), before + 2);
 }
 
 TEST(RadioUplink, AQueueThatIsFullDropsAndCounts) {
@@ -311,7 +438,7 @@ TEST(RadioUplink, AGrantThatDidNotGoOutIsAskedForAgain) {
     uplink_world w;
     w.run(10);
     w.give(3, 300);
-    const uplink_grant* g = w.base->plan(w.now);
+    const planned_uplink_grant* g = w.base->plan(w.now);
     ASSERT_NE(g, nullptr);
     w.base->not_granted(w.now);
     EXPECT_EQ(w.base->units(w.now), nullptr);

@@ -307,7 +307,7 @@ TEST(uplink_grant, is_refused_where_a_field_is_out_of_its_range) {
         return put_uplink_grant(g, bits);
     };
     uplink_grant g{.first_new_sn = 100, .window_edge = 9, .bins = 2, .retransmissions = 2};
-    g.sn[0] = 91;
+    g.sn[0] = 92;
     g.sn[1] = 99;
     EXPECT_TRUE(fits(g));
     const auto with = [&](auto change) {
@@ -324,7 +324,7 @@ TEST(uplink_grant, is_refused_where_a_field_is_out_of_its_range) {
     EXPECT_FALSE(fits(with([](auto& w) { w.power_step_db = -3; })));
     EXPECT_FALSE(fits(with([](auto& w) { w.sn[0] = 90; })));   // before the window
     EXPECT_FALSE(fits(with([](auto& w) { w.sn[1] = 100; })));  // not sent yet
-    EXPECT_FALSE(fits(with([](auto& w) { w.sn[1] = 91; })));   // twice
+    EXPECT_FALSE(fits(with([](auto& w) { w.sn[1] = 92; })));   // twice
 }
 
 // Bits that are read are those that would be put: no two forms say the same.
@@ -336,7 +336,7 @@ TEST(uplink_grant, that_nobody_put_is_refused) {
         for (std::size_t n = grant_bytes - uplink_grant_bytes; n < bits.size(); ++n)
             bits[n] = static_cast<std::uint8_t>(rng());
         if (rng() % 2 == 0) bits[28] = bits[29] = 0;
-        bits.back() |= 1;
+        bits.back() = static_cast<std::uint8_t>((bits.back() & 0xfc) | 1);  // a full one is there
         packed_grant left = bits, again{};
         const auto g = take_uplink_grant(left);
         EXPECT_EQ(left, packed_grant{});
