@@ -16,13 +16,13 @@
 // granted.
 //
 //   form             a grant goes out in its short form (types/short_uplink_grant.h) when
-//                    there is a reference: the latest slot, `delay_slots` ago or more, whose form has said
-//                    that the grant was decoded and from which a frame has come. The frame shows
-//                    that the terminal has obeyed that grant; a decoded one that the terminal
-//                    refused is no reference. Otherwise, or when the short form cannot say it, the
-//                    grant is a full one. A reference ends with its 32 slots unless a newer one
-//                    follows, so a terminal that has lost it, for it has restarted, soon gets a
-//                    full grant
+//                    there is a reference: the latest slot, `delay_slots` ago or more, whose
+//                    form has said that the grant was decoded and from which a frame has come.
+//                    The frame shows that the terminal has obeyed that grant; a decoded one that
+//                    the terminal refused is no reference. Otherwise, or when the short form
+//                    cannot say it, the grant is a full one. A reference ends with its 32 slots
+//                    unless a newer one follows, so a terminal that has lost it because it has
+//                    restarted soon gets a full grant
 //   window edge      a short grant carries it where it has moved and the downlink has no use for
 //                    the room, or the terminal would fall back by more than 127 frames
 //   room             an uplink grant takes 56 bits of the downlink's grant, a short one about 20.
