@@ -4,9 +4,10 @@
 # commands, so what is refused here is refused by them as well; whatever needs a file or another option to be judged is left to them.
 #
 #   awk -f command_line.awk TABLE COMMAND [ARGUMENT...]     exit status 0: go on, 3: the help is printed, 2: it is refused
+#   awk -v unknown_command=1 -f command_line.awk TABLE COMMAND     refuses a command that there is not, with the nearest ones
 #
 # The lines of the table have their columns between tabs:
-#   command PATH BARE SUBCOMMANDS                bare: "help" or "needed" without a subcommand, "itself" where that is a command of its own
+#   command PATH BARE SUBCOMMANDS                bare: "needed": it has to have a subcommand, "itself": without one it is a command of its own
 #   words LEAST MOST NAMES REST                  the arguments that are no options; MOST "any": any number; REST "rest": behind "--" is another's
 #   word N CHOICES                               which values argument N may have, between "|"
 #   option NAMES LEAST MOST REQUIRED TYPE LOW HIGH CHOICES ENDINGS VALID        MOST "=": one value, behind "=" alone
@@ -21,6 +22,7 @@ BEGIN {
         lines[nof_lines] = line
         if (line ~ /^command\t/) { split(line, column, FS); at[column[2]] = nof_lines; bare[column[2]] = column[3]; inside[column[2]] = column[4] }
     }
+    if (unknown_command) refuse("command is " shown(path) "; valid: " nearest_commands(path))
     if (!(path in at)) exit 0
     while (inside[path] != "" && first < ARGC) {
         if (!((path " " ARGV[first]) in at)) break
@@ -76,9 +78,35 @@ function choose_subcommand(   word, valid_words) {
     word = first < ARGC ? ARGV[first] : ""
     valid_words = inside[path]
     gsub(/ /, ", ", valid_words)
-    if (word == "-h" || word == "--help" || word == "help" || (first >= ARGC && bare[path] == "help")) print_help()
+    if (word == "-h" || word == "--help" || word == "help") print_help()
     if (first >= ARGC) refuse(path " is without a command; valid: " valid_words)
     refuse("command of " path " is '" word "'; valid: " valid_words)
+}
+
+# nearest_commands(WORD): up to three commands that differ in few letters from the word or begin with it, and where all of them are listed.
+function nearest_commands(word,   name, far, limit, found, nof) {
+    limit = length(word) < 6 ? 2 : 3
+    for (far = 0; far <= limit; far++)
+        for (name in at)
+            if (name !~ / / && nof < 3 && length(word) <= 20 && distance(word, name) == far) { found = found (nof ? ", " : "") name; nof++ }
+    return (nof ? found " (the nearest of those that " : "those that ") "./openwip help lists" (nof ? ")" : "")
+}
+
+# distance(A, B): how many letters are to be put in, taken out, changed or exchanged with their neighbour; 1 where B begins with A.
+function distance(a, b,   i, j, d, cost) {
+    if (length(a) > 2 && substr(b, 1, length(a)) == a) return 1
+    for (i = 0; i <= length(a); i++) d[i, 0] = i
+    for (j = 0; j <= length(b); j++) d[0, j] = j
+    for (i = 1; i <= length(a); i++)
+        for (j = 1; j <= length(b); j++) {
+            cost = substr(a, i, 1) != substr(b, j, 1)
+            d[i, j] = d[i - 1, j - 1] + cost
+            if (d[i - 1, j] + 1 < d[i, j]) d[i, j] = d[i - 1, j] + 1
+            if (d[i, j - 1] + 1 < d[i, j]) d[i, j] = d[i, j - 1] + 1
+            if (cost && i > 1 && j > 1 && substr(a, i, 1) == substr(b, j - 1, 1) && substr(a, i - 1, 1) == substr(b, j, 1) &&
+                d[i - 2, j - 2] + 1 < d[i, j]) d[i, j] = d[i - 2, j - 2] + 1
+        }
+    return d[length(a), length(b)]
 }
 
 # has_word(LIST, TEXT): the list has its words between "|".

@@ -250,7 +250,7 @@ def of_command(path: str, function: Callable[..., Any], places: Places) -> list[
     found = of_call(function, words, places)
     if isinstance(found, Commands):
         lines = [
-            head(path, "needed" if found.arguments else "help", found.commands),
+            head(path, "needed", found.commands),
             *of_help(found.usage),
         ]
         for one, its in found.commands.items():

@@ -443,5 +443,5 @@ def main(arguments: list[str], _places: Places) -> int:
         f"usage: {USAGE}\n\nRecords and replays IQ samples of a cell as SigMF recordings"
         " (docs/how-to/iq.md).",
         COMMANDS,
-        arguments or ["without a command"],
+        arguments,
     )

@@ -245,6 +245,6 @@ def main(arguments: list[str], places: Places) -> int:
         "ratings",
         f"usage: {USAGE}\n\n{HEAD} (docs/how-to/ratings.md).",
         COMMANDS,
-        arguments or ["without a command"],
+        arguments,
         places,
     )

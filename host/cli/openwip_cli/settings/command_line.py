@@ -339,8 +339,10 @@ def add_value(group: Any, flag: str, kind: Kind, **more: Any) -> None:
 def run_command(
     name: str, usage: str, commands: dict[str, Callable[..., int]], arguments: list[str], *more: Any
 ) -> int:
-    """One of several of a name; the exit code."""
-    command, *rest = arguments or ["--help"]
+    """One of several of a name; the exit code. BadInput: there is no such one, or none is given."""
+    if not arguments:
+        raise BadInput(f"{name} is without a command; valid: {', '.join(commands)}")
+    command, *rest = arguments
     if command in ("-h", "--help", "help"):
         print(usage)
         return 0

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What ./openwip refuses before anything is installed, built or started, beside options and their
+values (test_first_words.py): unknown commands and an output that cannot be written."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+TABLE = TOP / "host/cli/command_lines.txt"
+NOT_WRITTEN = 4  # exit code
+
+
+def lines_of_table():
+    return [line.split("\t") for line in TABLE.read_text().splitlines()]
+
+
+class Refusals(unittest.TestCase):
+    """A clone in which any attempt to install or to build would be seen."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.world = pathlib.Path(folder.name)
+        self.tools = self.world / "bin"
+        self.tools.mkdir()
+        for tool in ("apt-get", "dpkg-query", "cmake", "ninja", "sudo", "python3"):
+            path = self.tools / tool
+            path.write_text(f'#!/bin/sh\necho {tool} >>"{self.world}/started"; exit 127\n')
+            path.chmod(0o755)
+
+    def answer(self, *words, **more):
+        environment = {
+            "PATH": f"{self.tools}:{os.environ['PATH']}",
+            "OPENWIP_BUILD": f"{self.world}/build",
+            "OPENWIP_PYTHON": f"{self.tools}/python3",
+        }
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more
+        return subprocess.run(
+            [TOP / "openwip", *words],
+            text=True,
+            env=environment,
+            cwd=self.world,
+            timeout=60,
+            **streams,
+        )
+
+    def tearDown(self):
+        self.assertFalse((self.world / "started").exists())
+        self.assertFalse((self.world / "build").exists())
+
+    def assert_refused(self, words, reported):
+        done = self.answer(*words)
+        self.assertEqual(
+            (done.returncode, done.stdout, done.stderr), (2, "", f"openwip: {reported}\n"), words
+        )
+
+
+class Commands(Refusals):
+    def test_a_mistyped_command_is_refused_with_the_nearest_ones(self):
+        for word, meant in (
+            ("dmeo", "demo"),
+            ("reprot", "report"),
+            ("chanel", "channel"),
+            ("experim", "experiment"),
+        ):
+            for words in ([word], [word, "--help"], ["help", word], ["setup", word]):
+                done = self.answer(*words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+                self.assertRegex(
+                    done.stderr,
+                    rf"\Aopenwip: command is '{word}'; valid: [a-z, -]+ \(the nearest of those that"
+                    r" \./openwip help lists\)\n\Z",
+                )
+                found = done.stderr.partition("valid: ")[2].partition(" (")[0].split(", ")
+                self.assertLessEqual(len(found), 3)
+                self.assertIn(meant, found, word)
+
+    def test_a_word_that_is_like_no_command_is_refused_with_the_place_of_the_list(self):
+        for word in ("xyzzyxyzzy", "$(id)", "a|b", "-x", ".*", 5000 * "y"):
+            done = self.answer(word)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), word)
+            self.assertRegex(
+                done.stderr,
+                r"\Aopenwip: command is '.*'; valid: (.* of )?those that \./openwip help lists\)?\n\Z",
+            )
+            self.assertLess(len(done.stderr), 250)
+
+    def test_what_needs_a_subcommand_is_refused_without_one(self):
+        needed = [c[1] for c in lines_of_table() if c[0] == "command" and c[2] == "needed"]
+        self.assertLessEqual({"channel", "radio", "iq", "station", "ratings"}, set(needed))
+        self.assertEqual({c[2] for c in lines_of_table() if c[0] == "command"}, {"itself", "needed"})
+        for command in needed:
+            names = next(c[3] for c in lines_of_table() if c[:2] == ["command", command])
+            valid = ", ".join(names.split(" "))
+            self.assert_refused([command], f"{command} is without a command; valid: {valid}")
+            done = self.answer(command, "--help")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("usage: ./openwip ", done.stdout)
+
+
+@unittest.skipUnless(pathlib.Path("/dev/full").exists(), "no /dev/full")
+class FullOutput(Refusals):
+    LINES = (
+        ["help"],
+        [],
+        ["--version"],
+        ["version"],
+        ["demo", "--help"],
+        ["channel", "render", "--help"],
+        ["help", "report"],
+        ["grc", "--help"],
+    )
+
+    def test_a_full_standard_output_ends_with_4_and_one_line(self):
+        with open("/dev/full", "w") as full:
+            for words in self.LINES:
+                done = self.answer(*words, stdout=full)
+                self.assertEqual(
+                    (done.returncode, done.stderr),
+                    (
+                        NOT_WRITTEN,
+                        "openwip: standard output: cannot be written: No space left on device\n",
+                    ),
+                    words,
+                )
+
+    def test_an_output_that_nobody_reads_ends_it_quietly(self):
+        for handler in (signal.SIG_DFL, signal.SIG_IGN):
+            for words in self.LINES[:4]:
+                reader, writer = os.pipe()
+                os.close(reader)
+                done = self.answer(
+                    *words,
+                    stdout=writer,
+                    restore_signals=False,
+                    preexec_fn=lambda: signal.signal(signal.SIGPIPE, handler),
+                )
+                os.close(writer)
+                self.assertEqual((done.returncode, done.stderr), (1, ""), words)
+
+    def test_a_closed_standard_output_is_none(self):
+        done = subprocess.run(
+            ["sh", "-c", '"$0" help >&-', TOP / "openwip"], capture_output=True, text=True
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
