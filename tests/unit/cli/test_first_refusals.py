@@ -4,7 +4,6 @@ values (test_first_words.py): unknown commands and an output that cannot be writ
 
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -93,7 +92,9 @@ class Commands(Refusals):
     def test_what_needs_a_subcommand_is_refused_without_one(self):
         needed = [c[1] for c in lines_of_table() if c[0] == "command" and c[2] == "needed"]
         self.assertLessEqual({"channel", "radio", "iq", "station", "ratings"}, set(needed))
-        self.assertEqual({c[2] for c in lines_of_table() if c[0] == "command"}, {"itself", "needed"})
+        self.assertEqual(
+            {c[2] for c in lines_of_table() if c[0] == "command"}, {"itself", "needed"}
+        )
         for command in needed:
             names = next(c[3] for c in lines_of_table() if c[:2] == ["command", command])
             valid = ", ".join(names.split(" "))
@@ -101,6 +102,145 @@ class Commands(Refusals):
             done = self.answer(command, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn("usage: ./openwip ", done.stdout)
+
+
+class Names(Refusals):
+    """Files and folders that an argument names, which the table of all command lines has marked."""
+
+    def setUp(self):
+        super().setUp()
+        (self.world / "folder").mkdir()
+        for name in ("file", "it's $(x)", "a.sigmf-meta", "-t.h5", "x.yaml"):
+            (self.world / name).touch()
+
+    def of_table(self, *words):
+        """(exit code, message): of the first look at a command line."""
+        awk = TOP / "host/cli/command_line.awk"
+        done = subprocess.run(
+            ["awk", "-f", awk, "--", TABLE, *words],
+            capture_output=True,
+            text=True,
+            cwd=self.world,
+            env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
+        )
+        return done.returncode, done.stderr
+
+    def test_what_is_missing_is_refused_before_anything_is_installed(self):
+        file, folder = "a file that can be read", "an existing folder"
+        for words, reported in (
+            (
+                ["report", "no.h5"],
+                f"report: RECORD.h5 is 'no.h5', which does not exist; valid: {file}",
+            ),
+            (
+                ["report", "folder"],
+                f"report: RECORD.h5 is 'folder', which is a folder; valid: {file}",
+            ),
+            (["report", ""], f"report: RECORD.h5 is '', which does not exist; valid: {file}"),
+            (
+                ["capture", "plot", "no", "-o", "g.png"],
+                f"capture plot: FILE is 'no', which does not exist; valid: {file}",
+            ),
+            (["iq", "info", "no"], f"iq info: FILE is 'no', which does not exist; valid: {file}"),
+            (
+                ["campaign", "x.yaml", "no.yaml"],
+                f"campaign: NAME is 'no.yaml', which does not exist; valid: {file}",
+            ),
+            (
+                ["demo", "--config=no.yaml"],
+                f"demo: --config is 'no.yaml', which does not exist; valid: {file}",
+            ),
+            (
+                ["demo", "--channel", "no.h5"],
+                f"demo: --channel is 'no.h5', which does not exist; valid: {file}",
+            ),
+            (
+                ["emulate", "--link", "trace", "--trace=no"],
+                f"emulate: --trace is 'no', which does not exist; valid: {file}",
+            ),
+            (
+                ["emulate", "--scheduler", "python:no.py:A"],
+                f"emulate: the file of --scheduler is 'no.py', which does not exist; valid: {file}",
+            ),
+            (
+                ["demo", "--scheduler", "library:no.so:a:b"],
+                f"demo: the file of --scheduler is 'no.so', which does not exist; valid: {file}",
+            ),
+            (
+                ["demo", "--keys", "file"],
+                f"demo: --keys is 'file', which is no folder; valid: {folder}",
+            ),
+            (
+                ["ratings", "export", "no"],
+                f"ratings export: FOLDER is 'no', which does not exist; valid: {folder}",
+            ),
+            (
+                ["channel", "info", "file", "--json=no/a"],
+                "channel info: the folder of --json is 'no/', which is no folder; valid: an"
+                " existing one",
+            ),
+            (
+                ["channel", "render", "jakes", "-ofile/a"],
+                "channel render: the folder of --out is 'file/', which is no folder; valid: an"
+                " existing one",
+            ),
+        ):
+            self.assert_refused(words, reported)
+
+    def test_a_flowgraph_that_is_missing_is_refused_with_the_examples(self):
+        done = self.answer("grc", "no")
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))
+        self.assertRegex(
+            done.stderr,
+            "^openwip: grc: FLOWGRAPH is 'no', which does not exist; valid: a .grc file, or one of:"
+            " arq ",
+        )
+
+    def test_what_is_there_is_not_refused(self):
+        for words in (
+            ["report", "file"],
+            ["report", "it's $(x)"],
+            ["report", "/dev/stdin"],
+            ["channel", "info", "--", "-t.h5"],
+            ["channel", "info", "file", "--json=folder/a"],
+            ["channel", "info", "file", "--json"],
+            ["iq", "info", "a"],
+            ["ratings", "analyse", "folder"],
+            ["ratings", "analyse", "file"],
+            ["campaign", "x.yaml"],
+            ["experiment", "A1"],
+            ["channel", "render", "jakes", "-o", "new.h5"],
+            ["fader", "compare", "tcp://a:1", "file"],
+            ["demo", "--keys", "folder"],
+            ["record", "new.h5"],
+            ["demo", "--channel", "jakes", "--scheduler", "python:file:A"],
+            ["emulate", "--scheduler", "library:it's $(x):a:b", "--predictor", "python:file:A"],
+        ):
+            self.assertEqual(self.of_table(*words), (0, ""), words)
+
+    def test_a_name_is_no_part_of_a_command_of_the_shell(self):
+        for name in ("'; touch bad; '", "$(touch bad)", "`touch bad`", '"; touch bad; "', "a\nb"):
+            self.assertEqual(self.of_table("report", name)[0], 2, name)
+        self.assertFalse((self.world / "bad").exists())
+
+    def test_every_argument_that_is_called_a_file_to_read_is_marked(self):
+        """Which name in the help stands for a file is written by hand; a new one is to be marked, or
+        to be named here as an output or as a name that its command looks up itself."""
+        marked, called = set(), set()
+        for line in lines_of_table():
+            if line[0] == "command":
+                path, words = line[1], []
+            elif line[0] == "words":
+                words = line[3].split("|") if len(line) > 3 else []
+                called |= {(path, w) for w in words if w.startswith(("FILE", "RECORD", "RUN.h5"))}
+            elif line[0] == "names" and not line[1].startswith("-"):
+                marked |= (
+                    {(path, w) for w in words}
+                    if line[1] == "any"
+                    else {(path, words[int(line[1]) - 1])}
+                )
+        self.assertGreater(len(marked), 20)
+        self.assertEqual(called - marked, {("iq record", "FILE")})
 
 
 @unittest.skipUnless(pathlib.Path("/dev/full").exists(), "no /dev/full")

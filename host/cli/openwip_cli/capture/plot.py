@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import BadInput, not_valid
 from ..machine import outputs
 from ..measure import packet_rtt, time_sequence
-from ..settings.command_line import Parser
+from ..settings.command_line import FILE, Parser
 from ..settings.kinds import Integer, Real
 
 FORMATS = (".pdf", ".png", ".svg")
@@ -73,6 +73,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p = Parser("capture plot", "Draws the time-sequence graph of a TCP connection in a capture.")
     p.add_argument(
         "capture",
+        names=FILE,
         metavar="FILE",
         help="capture with the packets of both ends: pcapng, or pcap with nanoseconds",
     )

@@ -13,6 +13,9 @@ from ..machine import outputs, placement, rights
 from ..machine.places import Places
 from ..settings import emulator, episodes, inputs
 from ..settings.command_line import (
+    FILE,
+    FOLDER,
+    RECORDING,
     Parser,
     check_cell_name,
     help_of_setting,
@@ -88,6 +91,7 @@ def settings_parser(
         )
     p.add_argument(
         "--config",
+        names=FILE,
         metavar="FILE",
         help=(
             "scenario file (YAML) with settings of the run; an option replaces a setting of the"
@@ -162,6 +166,7 @@ def options_parser(
     )
     p.add_argument(
         "--keys",
+        names=FOLDER,
         metavar="DIR",
         help="folder with the encryption keys that ./openwip keys has made, for --listen",
     )
@@ -327,6 +332,7 @@ def parse_demo(arguments: list[str]) -> Options:
     )
     parser.add_argument(
         "--replay-iq",
+        names=RECORDING,
         metavar="FILE",
         help=(
             "give the terminal's receiver a SigMF recording of --record-iq instead of a radio's"
