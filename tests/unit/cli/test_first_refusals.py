@@ -63,9 +63,9 @@ class Commands(Refusals):
     def test_a_mistyped_command_is_refused_with_the_nearest_ones(self):
         for word, meant in (
             ("dmeo", "demo"),
-            ("reprot", "report"),
-            ("chanel", "channel"),
-            ("experim", "experiment"),
+            ("rerport", "report"),
+            ("chamnel", "channel"),
+            ("experi", "experiment"),
         ):
             for words in ([word], [word, "--help"], ["help", word], ["setup", word]):
                 done = self.answer(*words)
