@@ -180,6 +180,14 @@ class Names(Refusals):
                 " existing one",
             ),
             (
+                ["report", "file", "--out", "no/x.html"],
+                "report: the folder of --out is 'no/', which is no folder; valid: an existing one",
+            ),
+            (
+                ["demo", "--record", "no/x.h5"],
+                "demo: the folder of --record is 'no/', which is no folder; valid: an existing one",
+            ),
+            (
                 ["channel", "render", "jakes", "-ofile/a"],
                 "channel render: the folder of --out is 'file/', which is no folder; valid: an"
                 " existing one",

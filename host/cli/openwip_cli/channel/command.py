@@ -274,7 +274,13 @@ def plot(arguments: list[str], places: Places) -> int:
     )
     p.add_argument("file", names=FILE, metavar="FILE.h5", help="file with an SNR trace (HDF5)")
     p.add_argument(
-        "-o", "--out", was="--output", required=True, metavar="FILE.png", help="picture to write"
+        "-o",
+        "--out",
+        names=OUTPUT,
+        was="--output",
+        required=True,
+        metavar="FILE.png",
+        help="picture to write",
     )
     p.value(
         "--heat-seconds",

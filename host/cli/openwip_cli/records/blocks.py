@@ -12,7 +12,7 @@ import numpy
 from ..air import SLOTS_PER_SECOND
 from ..errors import BadInput, not_valid
 from ..machine import outputs
-from ..settings.command_line import FILE, Parser
+from ..settings.command_line import FILE, OUTPUT, Parser
 from ..settings.kinds import Integer, Real
 from .run_record import RunRecord, verdict_words
 
@@ -76,6 +76,7 @@ def main(arguments: list[str]) -> int:
     p.add_argument(
         "-o",
         "--out",
+        names=OUTPUT,
         was="--output",
         required=True,
         metavar="FILE",

@@ -435,6 +435,7 @@ def recover(arguments: list[str]) -> int:
     p.add_argument(
         "-o",
         "--out",
+        names=OUTPUT,
         was="--output",
         metavar="FILE.h5",
         help="name of the repaired record (default: the name without .part)",

@@ -15,6 +15,7 @@ from ..settings import emulator, episodes, inputs
 from ..settings.command_line import (
     FILE,
     FOLDER,
+    OUTPUT,
     RECORDING,
     Parser,
     check_cell_name,
@@ -149,13 +150,14 @@ def options_parser(
     p = settings_parser(command, description, settings, name)
     p.add_argument(
         "--record",
+        names=OUTPUT,
         metavar="FILE",
         help=(
             "record what the processes of the run publish (their telemetry, without the contents"
             " of frames and packets) in an HDF5 file, which ./openwip report FILE shows"
         ),
     )
-    p.add_argument("--capture", metavar="FILE", help=captured)
+    p.add_argument("--capture", names=OUTPUT, metavar="FILE", help=captured)
     p.add_argument(
         "--listen",
         metavar="tcp://ADDR:PORT",

@@ -13,7 +13,7 @@ from ...machine import outputs
 from ...machine.places import Places
 from ...records.record_seal import FORMAT_VERSION
 from ...records.run_record import RunRecord
-from ...settings.command_line import FILE, Parser
+from ...settings.command_line import FILE, OUTPUT, Parser
 from ...text import shown
 from . import data, head, record_sections
 
@@ -413,7 +413,11 @@ def main(arguments: list[str], _places: Places) -> int:
         "record", names=FILE, metavar="RECORD.h5", help="run record (HDF5 file of --record)"
     )
     p.add_argument(
-        "-o", "--out", metavar="FILE.html", help="HTML file to write (default: beside the record)"
+        "-o",
+        "--out",
+        names=OUTPUT,
+        metavar="FILE.html",
+        help="HTML file to write (default: beside the record)",
     )
     given = p.parse_args(arguments)
     out = pathlib.Path(given.out or os.path.splitext(given.record)[0] + ".html")
