@@ -32,20 +32,38 @@ commit() {
 }
 
 version() {
-    if [ -n "$is_installation" ]; then sed -n 's/^version: //p' "$top/installation"; return; fi
+    if [ -n "$is_installation" ]; then print_result "$(sed -n 's/^version: //p' "$top/installation")"; return; fi
     number=$(sed 1q "$top/VERSION")
     made_of=$(commit)
-    say "openwip $number${made_of:+ ($made_of)}"
+    print_result "openwip $number${made_of:+ ($made_of)}"
+}
+
+# print_result TEXT: a result, on standard output. Where that cannot be written it ends as the launcher does (host/cli/openwip_cli/__main__.py): with 4 and a
+# line that says why; quietly with 1 where nobody reads any more.
+print_result() {
+    written=0
+    { why=$(printf '%s\n' "$1" | { LC_ALL=C cat >&3; } 2>&1) || written=$?; } 3>&1
+    case $written:$why in
+        0:*) return ;;
+        141:* | *'Broken pipe') exit 1 ;;
+    esac
+    fail "standard output: cannot be written: ${why##*: }" 4
 }
 
 # answer COMMAND [ARGUMENT...]: --help of a command, and what is wrong with a command line. Where there is no awk the command itself says it.
 answer() {
     answered=0
-    LC_ALL=C awk -f "$top/host/cli/command_line.awk" -- "$top/host/cli/command_lines.txt" "$@" || answered=$?
+    reported=$(LC_ALL=C awk -f "$top/host/cli/command_line.awk" -- "$top/host/cli/command_lines.txt" "$@") || answered=$?
     case $answered in
         2) exit 2 ;;
-        3) exit 0 ;;
+        3) print_result "$reported"; exit 0 ;;
     esac
+}
+
+# unknown_command NAME: refuses it, with the nearest commands.
+unknown_command() {
+    LC_ALL=C awk -v unknown_command=1 -f "$top/host/cli/command_line.awk" -- "$top/host/cli/command_lines.txt" "$1" || [ $? -ne 2 ] || exit 2
+    fail "command is '$1'; valid: those that $called help lists"
 }
 
 # check_installed COMMAND [ARGUMENT...]: refuses what only a source tree can do, and what was not installed.

@@ -204,7 +204,7 @@ class Command(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertRegex(
             done.stderr,
-            r"^openwip: no flowgraph nothing; valid: a .grc file, or one of: arq cabled fading"
+            r"^openwip: grc: FLOWGRAPH is 'nothing', which does not exist; valid: a .grc file, or one of: arq cabled fading"
             r" .*\n$",
         )
         done = self.run_grc("fading")

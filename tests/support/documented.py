@@ -82,6 +82,42 @@ def blocks(page: pathlib.Path) -> list[Block]:
     return found
 
 
+def make_what_it_names(words: list[str], folder: pathlib.Path) -> None:
+    """Makes, empty, the files and folders below `folder` that a command line names and that have to
+    be there, as host/cli/command_lines.txt says (its lines `names`)."""
+    sections: dict[str, dict[str, str]] = {}
+    for line in (TOP / "host/cli/command_lines.txt").read_text().splitlines():
+        columns = line.split("\t")
+        if columns[0] == "command":
+            kinds = sections[columns[1]] = {}
+        elif columns[0] == "names":
+            kinds[columns[1]] = columns[2]
+    paths = (" ".join(words[:n]) for n in range(len(words), 0, -1))
+    path = next((p for p in paths if p in sections), "")
+    kinds, words = sections.get(path, {}), words[len(path.split()) :]
+    of_arguments = [kind for name, kind in kinds.items() if not name.startswith("-")]
+    for before, word in zip(["", *words], words, strict=False):
+        option, equal, value = word.partition("=")
+        if equal and option in kinds:
+            make(folder / value, kinds[option])
+        elif before in kinds:
+            make(folder / word, kinds[before])
+        elif not word.startswith("-"):
+            for kind in of_arguments:
+                make(folder / word, kind)
+
+
+def make(path: pathlib.Path, kind: str) -> None:
+    if kind == "code":
+        found = re.fullmatch(r"(?:python|library):([^:]+)(?::.*)?", path.name)
+        if not found:
+            return
+        path = path.with_name(found[1])
+    (path if kind == "folder" else path.parent).mkdir(parents=True, exist_ok=True)
+    if kind in ("file", "either", "code") and not path.exists():
+        path.touch()
+
+
 def command_lines(block: Block) -> list[list[str]]:
     """The words behind ./openwip of each such command of a block. Whatever the shell would make of
     a word ($x, $(...)) stays as it is."""

@@ -166,7 +166,10 @@ class OwnCode(unittest.TestCase):
                 ("--scheduler", self.value("python", "wrong.py:Right")),
                 f"{at} has no class Right; valid: Wrong, Who, Blind",
             ),
-            (("--scheduler", "python:no.py:A"), "no.py: No such file or directory; valid: a file"),
+            (
+                ("--scheduler", "python:no.py:A"),
+                "the file of --scheduler is 'no.py', which does not exist; valid: a file",
+            ),
             (
                 ("--scheduler", self.value("library", "careful.so")),
                 "has not all functions of a scheduler; valid: a library with scheduler_make",

@@ -17,11 +17,15 @@ from .__main__ import COMMANDS, find
 from .errors import BadInput
 from .machine.places import Places
 from .settings.command_line import (
+    FILE,
+    FOLDER,
+    OUTPUT,
     SPLIT,
     Parser,
     help_of,
     is_behind_equal,
     name_of_value,
+    named_by,
     takes,
     why_split,
 )
@@ -103,6 +107,15 @@ OF_CTEST = (
     ("-j --parallel", "[NUMBER]", "number of tests that run at the same time"),
     ("-N --show-only", "[FORMAT]", "list the tests and run none: human or json-v1"),
 )
+READ_BY_CTEST = ("--tests-from-file", "--exclude-from-file")
+# What options of the window name on disk. A program says no more than that they take a value.
+OF_WINDOW = {
+    "--keys": FOLDER,
+    "--key-file": FILE,
+    "--replay": FILE,
+    "--record": OUTPUT,
+    "--words": OUTPUT,
+}
 
 
 class Found(BaseException):
@@ -241,6 +254,14 @@ def of_parser(
                     *values_of(action),
                 )
             )
+    for action in p._actions:
+        if (named := named_by(action)) is not None:
+            number = positionals.index(action) + 1 if action in positionals else 0
+            argument = (
+                action.option_strings[-1] if not number else "any" if None in most else number
+            )
+            columns = (named.kind, "|".join(named.added), "|".join(named.only), named.not_before)
+            lines.append(row("names", argument, *columns))
     lines += [row("earlier", *names) for names in getattr(p, "earlier", {}).items()]
     lines += [row("split", old, why) for old in SPLIT if (why := why_split(p, old))]
     return lines + of_help(help_of(p))
@@ -258,7 +279,7 @@ def of_command(path: str, function: Callable[..., Any], places: Places) -> list[
     found = of_call(function, words, places)
     if isinstance(found, Commands):
         lines = [
-            head(path, "needed" if found.arguments else "help", found.commands),
+            head(path, "needed", found.commands),
             *of_help(found.usage),
         ]
         for one, its in found.commands.items():
@@ -320,7 +341,9 @@ def of_program(path: str, program: pathlib.Path | str) -> list[str]:
             else {"metavar": value}
             | ({"nargs": "+"} if most == "any" else {"nargs": "?"} if least == "0" else {})
         )
-        p.add_argument(*names.split(" "), help=text.replace("%", "%%"), **more)
+        p.add_argument(
+            *names.split(" "), names=OF_WINDOW.get(names), help=text.replace("%", "%%"), **more
+        )
     return of_parser(path, p)
 
 
@@ -411,10 +434,11 @@ def of_shell() -> list[str]:
         " options these are.",
     )
     for option, value, text in OF_CTEST:
+        names = FILE if option in READ_BY_CTEST else None
         takes_value: dict[str, Any] = {"metavar": value} if value else {"action": "store_true"}
         if value.startswith("["):
             takes_value = {"metavar": value.strip("[]"), "nargs": "?"}
-        test.add_argument(*option.split(), help=text, **takes_value)
+        test.add_argument(*option.split(), help=text, names=names, **takes_value)
     version = Parser(
         "version", "Prints the version and the git commit of OpenWIP, as ./openwip --version does."
     )

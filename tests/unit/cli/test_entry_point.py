@@ -97,6 +97,7 @@ class EntryPoint(unittest.TestCase):
             capture_output=True,
             text=True,
             env=self.environment(**more),
+            cwd=self.world,
             timeout=300,
         )
 
@@ -157,6 +158,7 @@ class EntryPoint(unittest.TestCase):
 
     def test_options_ask_for_what_they_need(self):
         self.packages_of("demo")
+        (self.world / "jakes.h5").touch()
         self.assertEqual(self.packages_of("demo", "--record", "run.h5"), {"python3-h5py"})
         self.assertEqual(self.packages_of("demo", "--channel", "jakes.h5"), {"libhdf5-dev"})
         installed = self.world / "installed"
@@ -263,6 +265,7 @@ class EntryPoint(unittest.TestCase):
         self.assertFalse(any(line.startswith("apt-get install") for line in self.asked))
 
     def test_what_reads_a_record_builds_its_messages_alone(self):
+        (self.world / "run.h5").touch()
         packages = self.packages_of("report", "run.h5")
         self.assertLess({"python3-jinja2", "python3-h5py", "protobuf-compiler"}, packages)
         self.assertNotIn("gnuradio", packages)

@@ -186,6 +186,10 @@ class FirstWords(unittest.TestCase):
             self.assertRegex(done.stdout, rf"^openwip {re.escape(number)}( \([^)]+\))?\n$")
 
     def test_what_a_command_would_take_is_not_refused(self):
+        self.there = self.world / "there"
+        self.there.mkdir()
+        for name in ("a.sigmf-meta", "-t.h5", "run.h5"):
+            (self.there / name).touch()
         for line in (
             "demo --snr 20 --bins 0x",
             "demo --snr=-3.5e0 --name a",
@@ -210,6 +214,7 @@ class FirstWords(unittest.TestCase):
             words = line.replace("--bins 0x", "").split()
             done = subprocess.run(
                 ["awk", "-f", TOP / "host/cli/command_line.awk", "--", TABLE, *words],
+                cwd=self.there,
                 capture_output=True,
                 text=True,
             )
@@ -304,6 +309,36 @@ class Table(unittest.TestCase):
             "keys",
             "emulate --bins nan",
             "demo --bins 1e1",
+            "channel",
+            "radio",
+            "report missing.h5",
+            "record info missing.h5",
+            "record blocks missing.h5 -o t",
+            "record recover missing.h5.part",
+            "record missing/r.h5",
+            "capture plot missing.pcapng -o g.png",
+            "iq info missing",
+            "iq replay missing",
+            "iq import missing out",
+            "channel info missing.h5",
+            "channel info missing.h5 --json=missing/a.json",
+            "channel plot missing.h5 -o p.png",
+            "channel import missing.csv -o t.h5",
+            "channel export missing.h5 --csv t.csv",
+            "channel fit missing",
+            "channel pass -o t.csv --tle missing",
+            "channel render missing.yaml -o t.h5",
+            "attenuator play missing.csv",
+            "fader compare missing.yaml missing.json",
+            "lab check 1 --answers missing.yaml",
+            "ratings export missing",
+            "ratings analyse missing.csv",
+            "ratings session missing --subject 1",
+            "demo --config missing.yaml",
+            "emulate --config=missing.yaml",
+            "demo --replay-iq missing",
+            "campaign missing.yaml",
+            "experiment-run missing.json out.json",
         ):
             command, *words = line.split()
             done = subprocess.run(

@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
@@ -25,22 +26,28 @@ PLACEHOLDERS = {  # words that stand for the reader's own, with a valid one of t
 }
 
 
-def refusal(words):
-    """The message of ./openwip about a command line before it does anything; empty: it is valid."""
-    done = subprocess.run(
-        [
-            "awk",
-            "-f",
-            TOP / "host/cli/command_line.awk",
-            "--",
-            TOP / "host/cli/command_lines.txt",
-            *(PLACEHOLDERS.get(word, word) for word in words),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
-    )
+def refusal(words, is_there=True):
+    """The message of ./openwip about a command line before it does anything; empty: it is valid.
+    `is_there`: the files and folders that it names are."""
+    words = [PLACEHOLDERS.get(word, word) for word in words]
+    with tempfile.TemporaryDirectory() as folder:
+        if is_there:
+            documented.make_what_it_names(words, pathlib.Path(folder))
+        done = subprocess.run(
+            [
+                "awk",
+                "-f",
+                TOP / "host/cli/command_line.awk",
+                "--",
+                TOP / "host/cli/command_lines.txt",
+                *words,
+            ],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
+        )
     return done.stderr.strip() if done.returncode == REFUSED else ""
 
 
@@ -64,6 +71,15 @@ class DocumentedCommands(unittest.TestCase):
     def test_a_mistyped_option_would_be_found(self):
         self.assertIn("--bin", refusal(["demo", "--bin", "5"]))
         self.assertEqual("", refusal(["demo", "--bins", "5"]))
+
+    def test_a_file_that_is_missing_would_be_found(self):
+        for words in (
+            ["report", "run.h5"],
+            ["demo", "--config=a.yaml"],
+            ["ratings", "export", "x"],
+        ):
+            self.assertEqual("", refusal(words))
+            self.assertIn(words[-1].rpartition("=")[2], refusal(words, is_there=False))
 
     def test_blocks_are_told_apart(self):
         page = TOP / "docs/tutorial/tcp.md"

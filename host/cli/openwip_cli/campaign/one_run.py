@@ -21,7 +21,7 @@ from ..machine import outputs, placement, rights, system
 from ..machine.places import Places, versions, virtual_kernel
 from ..runs import emulate, pool, tcpl, transfers
 from ..settings import emulator, inputs
-from ..settings.command_line import Parser
+from ..settings.command_line import FILE, Parser
 from ..settings.scenario import Scenario
 from ..text import of_file, of_json
 from . import in_ns3, in_virtual_time, workloads
@@ -38,6 +38,7 @@ def parser() -> Parser:
     )
     p.add_argument(
         "spec",
+        names=FILE,
         metavar="SPEC",
         help="file with the specification of a run, specs/KEY.json of a campaign",
     )

@@ -12,7 +12,7 @@ from ..machine import placement
 from ..machine.places import KERNEL, Places, virtual_kernel
 from ..runs import ns3_tcp, pool
 from ..runs.options import CLOCKS
-from ..settings.command_line import Parser
+from ..settings.command_line import Named, Parser
 from ..settings.kinds import Integer
 from . import experiments, metrics, statements, tcp_settings
 from .plan import Experiment
@@ -34,6 +34,7 @@ def parser(command: str) -> Parser:
     )
     p.add_argument(
         "names",
+        names=Named("file", only=(".yaml",)),
         nargs="*",
         metavar="NAME",
         help="name of an experiment (--list shows them; A1 ... C2 are those of Alfredsson (2012));"

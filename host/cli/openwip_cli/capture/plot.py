@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import BadInput, not_valid
 from ..machine import outputs
 from ..measure import packet_rtt, time_sequence
-from ..settings.command_line import Parser
+from ..settings.command_line import FILE, OUTPUT, Parser
 from ..settings.kinds import Integer, Real
 
 FORMATS = (".pdf", ".png", ".svg")
@@ -73,11 +73,17 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p = Parser("capture plot", "Draws the time-sequence graph of a TCP connection in a capture.")
     p.add_argument(
         "capture",
+        names=FILE,
         metavar="FILE",
         help="capture with the packets of both ends: pcapng, or pcap with nanoseconds",
     )
     p.add_argument(
-        "-o", "--out", required=True, metavar="GRAPH", help="file to write: .png, .svg or .pdf"
+        "-o",
+        "--out",
+        names=OUTPUT,
+        required=True,
+        metavar="GRAPH",
+        help="file to write: .png, .svg or .pdf",
     )
     p.value(
         "--connection",

@@ -36,6 +36,7 @@ STATIONS = ("base", "terminal")
 # stands between the base station's server and the bearer (runs/split_tcp.py)
 CONTROLLER = "controller"
 SUPERVISOR = "owip-keeper"  # process name of the supervisor
+PIDS = "pids"  # folder in the run directory
 MARK = "openwip cell "  # mark of a namespace; the name of its cell follows
 
 
@@ -114,9 +115,7 @@ class Cell:
             except FileNotFoundError:
                 continue
             except (FileExistsError, NotADirectoryError) as e:
-                raise BadInput(
-                    f"{e.filename} exists and is no directory: remove it, or use --name"
-                ) from None
+                raise no_directory(e) from None
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -139,9 +138,35 @@ class Cell:
         return "" if self.name == "demo" else f" --name {self.name}"
 
     def is_up(self) -> bool:
-        if not (up := self.run.exists() and not self.acquire()):
-            self.release()
-        return up
+        """Whether somebody owns the cell. A directory without an owner in which there is nothing is
+        removed: a launcher that was killed as it began has left it."""
+        try:
+            fd = os.open(self.run, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        except NotADirectoryError as e:
+            raise no_directory(e) from None
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # two who look do not see each other
+            self._remove_empty(fd)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(fd)
+        return False
+
+    def _remove_empty(self, fd: int) -> None:
+        """Removes the directory of which `fd` has the shared lock, if it is as a launcher that was
+        killed as it began has left it."""
+        if set(os.listdir(fd)) - {PIDS}:
+            return
+        with contextlib.suppress(OSError):  # somebody begins with it, or has removed it
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(fd), os.stat(self.run)):
+                with contextlib.suppress(FileNotFoundError):
+                    os.rmdir(PIDS, dir_fd=fd)
+                os.rmdir(self.run)
+                RUN_ROOT.rmdir()  # it stays while there are other cells
 
     def owns_directory(self) -> bool:
         """The directory is there, and the one that this process has locked."""
@@ -160,9 +185,9 @@ class Cell:
         os.fchown(self.lock, 0, group)
         os.fchmod(self.lock, 0o2750)
         with contextlib.suppress(FileExistsError):
-            os.mkdir("pids", dir_fd=self.lock)
+            os.mkdir(PIDS, dir_fd=self.lock)
         pids = os.open(
-            "pids", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.lock
+            PIDS, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.lock
         )
         try:
             os.fchmod(pids, 0o2750)
@@ -174,7 +199,7 @@ class Cell:
     def recorded_processes(self) -> list[tuple[int, int]]:
         """(pid, start time) of each process, as the supervisor has written them down."""
         found = []
-        for path in (self.run / "pids").glob("*"):
+        for path in (self.run / PIDS).glob("*"):
             with contextlib.suppress(OSError, ValueError):
                 pid, started = own_files.read(path).split()
                 found.append((int(pid), int(started)))
@@ -255,6 +280,10 @@ class Cell:
         return pids
 
 
+def no_directory(e: OSError) -> BadInput:
+    return BadInput(f"{e.filename} exists and is no directory: remove it, or use --name")
+
+
 def namespaces_made() -> list[str]:
     """Names of namespaces that may be a cell's."""
     with contextlib.suppress(OSError):
@@ -271,4 +300,6 @@ def names() -> list[str]:
 
 
 def up() -> list[str]:
-    return sorted(d.name for d in RUN_ROOT.glob("*") if d.is_dir() and Cell(d.name).is_up())
+    """The names of the cells that somebody owns. Empty directories of others are removed."""
+    folders = (d.name for d in RUN_ROOT.glob("*") if d.is_dir() and not d.is_symlink())
+    return sorted(name for name in folders if Cell(name).is_up())

@@ -24,6 +24,7 @@ from .process import Process
 from .supervisor import SupervisorClient, not_ended
 
 START_TIMEOUT_S = 30
+LOOK_S = 0.2  # how long another command that looks at a directory may keep it
 OBSERVER = "host/observer/wip_observer"
 
 
@@ -47,8 +48,11 @@ def check_congestion_control(wanted: str) -> None:
 
 
 def take_over(cell: Cell, progress: Callable[[str], None]) -> None:
-    """Become the owner of the cell's name; remove what a killed run left of it."""
-    if not cell.acquire():
+    """Become the owner of the cell's name; remove what a killed run left of it, and the empty
+    directories that killed launchers left of other cells."""
+    cells.up()
+    # Whoever looks whether the cell is up has the lock for a moment.
+    if not system.wait_until(cell.acquire, LOOK_S):
         raise BadInput(f"a cell '{cell.name}' is already up: run ./openwip down{cell.named}")
     left = cell.leftovers()
     if left:

@@ -18,7 +18,7 @@ from ..machine import outputs, scratch, snr_trace, system
 from ..machine.confined import printable
 from ..machine.places import Places, operand, version
 from ..settings import table
-from ..settings.command_line import Parser, run_command
+from ..settings.command_line import FILE, OUTPUT, Named, Parser, run_command
 from ..settings.kinds import Integer, Numbers, Real, number_of
 from . import resampled, satellite_pass
 
@@ -132,12 +132,14 @@ def render(arguments: list[str], places: Places) -> int:
     p = Parser("channel render", "Computes an SNR trace from a channel definition.")
     p.add_argument(
         "channel",
+        names=Named("file", only=(".yaml",)),
         metavar="NAME",
         help="name of a channel definition (openwip channel list), or FILE.yaml",
     )
     p.add_argument(
         "-o",
         "--out",
+        names=OUTPUT,
         was="--output",
         required=True,
         metavar="FILE.h5",
@@ -252,7 +254,7 @@ def summary(d: dict[str, Any]) -> str:
 
 def info(arguments: list[str], places: Places) -> int:
     p = Parser("channel info", "Checks a file with an SNR trace and prints what it holds.")
-    p.add_argument("file", metavar="FILE.h5", help="file with an SNR trace (HDF5)")
+    p.add_argument("file", names=FILE, metavar="FILE.h5", help="file with an SNR trace (HDF5)")
     p.json("all attributes of the trace")
     given = p.parse_args(arguments)
     outputs.check_given("--json", given.json, given.file)
@@ -270,9 +272,15 @@ def plot(arguments: list[str], places: Places) -> int:
     p = Parser(
         "channel plot", "Plots an SNR trace: heat map, fading spectrum, distribution and level."
     )
-    p.add_argument("file", metavar="FILE.h5", help="file with an SNR trace (HDF5)")
+    p.add_argument("file", names=FILE, metavar="FILE.h5", help="file with an SNR trace (HDF5)")
     p.add_argument(
-        "-o", "--out", was="--output", required=True, metavar="FILE.png", help="picture to write"
+        "-o",
+        "--out",
+        names=OUTPUT,
+        was="--output",
+        required=True,
+        metavar="FILE.png",
+        help="picture to write",
     )
     p.value(
         "--heat-seconds",
@@ -302,6 +310,7 @@ def import_log(arguments: list[str], places: Places) -> int:
     )
     p.add_argument(
         "file",
+        names=FILE,
         metavar="FILE",
         help=(
             "log of SNRs in dB (CSV, JSON lines, MATLAB, NumPy, HDF5), or channel response of a"
@@ -312,6 +321,7 @@ def import_log(arguments: list[str], places: Places) -> int:
     p.add_argument(
         "-o",
         "--out",
+        names=OUTPUT,
         was="--output",
         required=True,
         metavar="FILE.h5",
@@ -426,7 +436,7 @@ def export(arguments: list[str], places: Places) -> int:
         "channel export",
         "Writes an SNR trace as CSV, or as input of the emulators Mahimahi and KauNet.",
     )
-    p.add_argument("file", metavar="FILE.h5", help="file with an SNR trace (HDF5)")
+    p.add_argument("file", names=FILE, metavar="FILE.h5", help="file with an SNR trace (HDF5)")
     what = p.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "--csv",
@@ -513,6 +523,7 @@ def record(arguments: list[str], places: Places) -> int:
     p.add_argument(
         "-o",
         "--out",
+        names=OUTPUT,
         was="--output",
         required=True,
         metavar="FILE.h5",
@@ -563,6 +574,7 @@ def fit(arguments: list[str], places: Places) -> int:
     p = Parser("channel fit", "Fits Markov chains to a trace of lost blocks or packets.")
     p.add_argument(
         "file",
+        names=FILE,
         metavar="FILE",
         help="trace of losses, 0 for a block that arrives and 1 for one that is lost: text, CSV"
         " with a column for each user, or .npy of blocks or of blocks x users",

@@ -13,7 +13,7 @@ from ..errors import BadInput, not_valid
 from ..machine import confined, outputs
 from ..machine.confined import printable
 from ..machine.places import Places
-from ..settings.command_line import Parser
+from ..settings.command_line import FILE, Parser
 from ..settings.kinds import Real
 
 LIGHT_M_PER_S = 299_792_458.0
@@ -273,6 +273,7 @@ def main(arguments: list[str], _places: Places) -> int:
     )
     p.add_argument(
         "--tle",
+        names=FILE,
         metavar="FILE",
         help=(
             "file with the two-line elements (TLE) of a satellite's orbit, instead of the circular"

@@ -31,7 +31,7 @@ from ..machine import outputs
 from ..machine.places import Places
 from ..machine.qemu import Qemu
 from ..messages import attenuator as link
-from ..settings.command_line import Parser
+from ..settings.command_line import FILE, Parser
 from ..settings.kinds import Integer, Real
 
 PORTS = ("/dev/serial/by-id/*", "/dev/ttyACM*", "/dev/ttyUSB*")
@@ -341,6 +341,7 @@ def main(arguments: list[str], places: Places) -> int:
     sub = command("play", "play a table or an SNR trace with steps of whole milliseconds", do_play)
     sub.add_argument(
         "trace",
+        names=FILE,
         metavar="TRACE",
         help=(
             "table of attenuations FILE.csv, with a line of channels (such as 1,3) and then a line"

@@ -25,7 +25,7 @@ from ..figures.facts import Facts
 from ..iq import fader_recordings, recordings
 from ..machine import outputs, system
 from ..machine.places import Places, operand
-from ..settings.command_line import Parser
+from ..settings.command_line import FILE, FOLDER, Named, Parser
 from ..settings.kinds import Real
 from ..settings.scenario import read_yaml
 from ..shapes import AirStatus, Burst, ThroughRadios
@@ -41,6 +41,7 @@ def parser(command: str, description: str) -> Parser:
     p = Parser(command, description)
     p.add_argument(
         "config",
+        names=FILE,
         metavar="CONFIG",
         help=(
             "YAML file of the fader (channel emulator): its nodes with their radios, and the paths"
@@ -292,17 +293,20 @@ def compare(arguments: list[str], _places: Places) -> int:
     )
     p.add_argument(
         "fader",
+        names=Named("file", not_before="tcp://"),
         metavar="CONFIG|tcp://ADDR:PORT",
         help="YAML file of the running fader, which answers at the air.control of that file; or"
         " the address that is its --listen",
     )
     p.add_argument(
         "report",
+        names=FILE,
         metavar="FILE",
         help="report of the terminal, made by ./openwip station terminal --air cabled --json=FILE",
     )
     p.add_argument(
         "--keys",
+        names=FOLDER,
         metavar="DIR",
         help=(
             "folder with the encryption keys that ./openwip keys has made, for a fader on another"
@@ -404,6 +408,7 @@ def main(arguments: list[str], places: Places) -> int:
     )
     p.add_argument(
         "--keys",
+        names=FOLDER,
         metavar="DIR",
         help="folder with the encryption keys that ./openwip keys has made, for --listen",
     )

@@ -18,7 +18,7 @@ from ..machine import outputs, system
 from ..machine.places import Places
 from ..messages import control
 from ..settings import controls, page
-from ..settings.command_line import Parser, check_cell_name
+from ..settings.command_line import FOLDER, Parser, check_cell_name
 from ..settings.scenario import text_of
 from ..text import of_yaml
 
@@ -249,6 +249,7 @@ def parser(command: str, usage: str) -> Parser:
     )
     p.add_argument(
         "--keys",
+        names=FOLDER,
         metavar="DIR",
         help=(
             "folder with the encryption keys that ./openwip keys has made, for --remote or"

@@ -25,7 +25,7 @@ from ..errors import (
 from ..machine import outputs
 from ..machine.confined import printable
 from ..machine.places import Places
-from ..settings.command_line import Parser, run_command
+from ..settings.command_line import RECORDING, Parser, run_command
 from ..settings.kinds import Integer, Real
 from . import foreign, imports, metadata, recordings
 from . import replay as replays
@@ -199,6 +199,7 @@ def parse_file(
     p = Parser(command, description)
     p.add_argument(
         "file",
+        names=RECORDING,
         metavar="FILE",
         help="SigMF recording of IQ samples: FILE.sigmf-meta and FILE.sigmf-data",
     )
@@ -395,6 +396,7 @@ def import_(arguments: list[str]) -> int:
     )
     p.add_argument(
         "file",
+        names=RECORDING,
         metavar="FILE",
         help="SigMF recording, archive or collection, or file of bare samples",
     )
@@ -443,5 +445,5 @@ def main(arguments: list[str], _places: Places) -> int:
         f"usage: {USAGE}\n\nRecords and replays IQ samples of a cell as SigMF recordings"
         " (docs/how-to/iq.md).",
         COMMANDS,
-        arguments or ["without a command"],
+        arguments,
     )

@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import INVALID, BadInput, not_valid
 from ..machine.places import Places
 from ..records.run_record import RunRecord
-from ..settings.command_line import Parser
+from ..settings.command_line import FILE, Parser
 from ..text import of_file, of_json, of_yaml, shown
 from . import sheets
 from .questions import Choice, Number, Report, Reports, Run, Sheet
@@ -76,6 +76,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument(
         "--answers",
+        names=FILE,
         metavar="FILE",
         help=(
             "with check: file of the worksheet that was filled in (default labN.yaml), with"

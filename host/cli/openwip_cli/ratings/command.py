@@ -9,7 +9,7 @@ from ..cell.session import Progress
 from ..errors import VALID, BadInput
 from ..machine import outputs, rights
 from ..machine.places import Places
-from ..settings.command_line import Parser, check_cell_name, run_command
+from ..settings.command_line import EITHER, FOLDER, Parser, check_cell_name, run_command
 from ..settings.kinds import Integer, Real
 from . import browser, cases, export, session, study
 
@@ -76,7 +76,9 @@ def one(arguments: list[str], places: Places) -> int:
         f"{HEAD}: one session. The subject's browser opens the address that is printed; a session"
         " that was interrupted goes on with the run that it had not rated.",
     )
-    p.add_argument("folder", metavar="FOLDER", help="folder of the study, as ratings new made it")
+    p.add_argument(
+        "folder", names=FOLDER, metavar="FOLDER", help="folder of the study, as ratings new made it"
+    )
     p.value(
         "--subject",
         Integer(1, study.MOST_SUBJECTS),
@@ -162,7 +164,9 @@ def dry_run(opened: study.Study, given: argparse.Namespace, places: Places) -> i
 
 def export_rows(arguments: list[str], _places: Places) -> int:
     p = Parser("ratings export", f"{HEAD}: all runs that were rated, as a table.")
-    p.add_argument("folder", metavar="FOLDER", help="folder of the study, as ratings new made it")
+    p.add_argument(
+        "folder", names=FOLDER, metavar="FOLDER", help="folder of the study, as ratings new made it"
+    )
     p.add_argument(
         "--unblind",
         action="store_true",
@@ -201,6 +205,7 @@ def analyse(arguments: list[str], _places: Places) -> int:
     )
     p.add_argument(
         "source",
+        names=EITHER,
         metavar="FOLDER|FILE.csv",
         help="folder of the study, or the CSV file that ratings export made of it",
     )
@@ -245,6 +250,6 @@ def main(arguments: list[str], places: Places) -> int:
         "ratings",
         f"usage: {USAGE}\n\n{HEAD} (docs/how-to/ratings.md).",
         COMMANDS,
-        arguments or ["without a command"],
+        arguments,
         places,
     )

@@ -12,7 +12,7 @@ import numpy
 from ..air import SLOTS_PER_SECOND
 from ..errors import BadInput, not_valid
 from ..machine import outputs
-from ..settings.command_line import Parser
+from ..settings.command_line import FILE, OUTPUT, Parser
 from ..settings.kinds import Integer, Real
 from .run_record import RunRecord, verdict_words
 
@@ -69,12 +69,14 @@ def main(arguments: list[str]) -> int:
     )
     p.add_argument(
         "record",
+        names=FILE,
         metavar="RUN.h5",
         help="run record (HDF5 file of --record) of a cell with an OFDM link",
     )
     p.add_argument(
         "-o",
         "--out",
+        names=OUTPUT,
         was="--output",
         required=True,
         metavar="FILE",

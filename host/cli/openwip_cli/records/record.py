@@ -28,7 +28,7 @@ from ..errors import SIGNALS, BadInput, RecordFailed, how_ended
 from ..machine import own_files, rights
 from ..machine.places import Places, versions
 from ..messages import control, pipe, telemetry
-from ..settings.command_line import Parser
+from ..settings.command_line import FILE, OUTPUT, Parser
 from ..settings.kinds import Real
 from ..text import shown
 
@@ -376,7 +376,9 @@ def main(arguments: list[str], places: Places) -> int:
         " block errors, and ./openwip record recover makes one of what a killed recorder has left.",
         "demo",
     )
-    p.add_argument("file", metavar="FILE.h5", help="file to write (HDF5), a run record")
+    p.add_argument(
+        "file", names=OUTPUT, metavar="FILE.h5", help="file to write (HDF5), a run record"
+    )
     p.add_argument(
         "--topics",
         metavar="TOPICS",
@@ -426,12 +428,14 @@ def recover(arguments: list[str]) -> int:
     p = Parser("record recover", "Makes a complete run record of what a killed recorder has left.")
     p.add_argument(
         "file",
+        names=FILE,
         metavar="FILE.h5.part",
         help="unfinished run record, which a killed recorder has left",
     )
     p.add_argument(
         "-o",
         "--out",
+        names=OUTPUT,
         was="--output",
         metavar="FILE.h5",
         help="name of the repaired record (default: the name without .part)",

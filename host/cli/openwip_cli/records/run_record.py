@@ -379,10 +379,10 @@ def info_text(r: RunRecord) -> str:
 
 def info(arguments: list[str]) -> int:
     # imported here: it needs YAML, which a reader without OpenWIP may not have
-    from ..settings.command_line import Parser
+    from ..settings.command_line import FILE, Parser
 
     p = Parser("record info", "Prints what a run record (HDF5 file of --record) holds.")
-    p.add_argument("file", metavar="FILE.h5", help="run record (HDF5 file of --record)")
+    p.add_argument("file", names=FILE, metavar="FILE.h5", help="run record (HDF5 file of --record)")
     given = p.parse_args(arguments)
     with RunRecord(given.file) as r, r.computing():
         text = info_text(r)

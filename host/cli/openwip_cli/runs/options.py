@@ -13,6 +13,10 @@ from ..machine import outputs, placement, rights
 from ..machine.places import Places
 from ..settings import emulator, episodes, inputs
 from ..settings.command_line import (
+    FILE,
+    FOLDER,
+    OUTPUT,
+    RECORDING,
     Parser,
     check_cell_name,
     help_of_setting,
@@ -88,6 +92,7 @@ def settings_parser(
         )
     p.add_argument(
         "--config",
+        names=FILE,
         metavar="FILE",
         help=(
             "scenario file (YAML) with settings of the run; an option replaces a setting of the"
@@ -145,13 +150,14 @@ def options_parser(
     p = settings_parser(command, description, settings, name)
     p.add_argument(
         "--record",
+        names=OUTPUT,
         metavar="FILE",
         help=(
             "record what the processes of the run publish (their telemetry, without the contents"
             " of frames and packets) in an HDF5 file, which ./openwip report FILE shows"
         ),
     )
-    p.add_argument("--capture", metavar="FILE", help=captured)
+    p.add_argument("--capture", names=OUTPUT, metavar="FILE", help=captured)
     p.add_argument(
         "--listen",
         metavar="tcp://ADDR:PORT",
@@ -162,6 +168,7 @@ def options_parser(
     )
     p.add_argument(
         "--keys",
+        names=FOLDER,
         metavar="DIR",
         help="folder with the encryption keys that ./openwip keys has made, for --listen",
     )
@@ -327,6 +334,7 @@ def parse_demo(arguments: list[str]) -> Options:
     )
     parser.add_argument(
         "--replay-iq",
+        names=RECORDING,
         metavar="FILE",
         help=(
             "give the terminal's receiver a SigMF recording of --record-iq instead of a radio's"

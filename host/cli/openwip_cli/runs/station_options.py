@@ -13,7 +13,7 @@ from ..machine import outputs, placement
 from ..machine.places import Places
 from ..settings import radios, table
 from ..settings import scenario as scenarios
-from ..settings.command_line import Parser
+from ..settings.command_line import FOLDER, Parser
 from ..settings.kinds import Integer, Real
 from ..settings.scenario import SETTINGS
 from ..settings.table import Setting
@@ -205,6 +205,7 @@ def add_options(p: Parser, role: str) -> None:
     )
     p.add_argument(
         "--keys",
+        names=FOLDER,
         metavar="DIR",
         help=(
             "folder with the keys that ./openwip keys has made, by which the two stations"

@@ -6,10 +6,11 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ..errors import BadInput, not_valid, shown
 from .kinds import (
+    CODE,
     Choice,
     ChoiceOrFile,
     Extension,
@@ -193,6 +194,34 @@ def entry(name: str, text: str) -> list[str]:
     return [first.ljust(HELP_COLUMN) + wrapped[0], *(indent + line for line in wrapped[1:])]
 
 
+class Named(NamedTuple):
+    """What an argument names on disk that has to be there before the command begins. It stands in
+    host/cli/command_lines.txt, by which ./openwip refuses a value that names nothing before
+    anything is installed or built. Whether it can be used, its reader says."""
+
+    # "file", "folder", "either"; "around": the folder in which a file is to be made; "code": the
+    # file in python:FILE:CLASS or library:FILE:ARGUMENT
+    kind: str
+    added: tuple[str, ...] = ()  # endings that the command adds: a file with one of them is enough
+    only: tuple[str, ...] = ()  # endings of values that name a file, if others are names of ours
+    not_before: str = ""  # how values begin that name no file, such as an address
+
+
+FILE, FOLDER, EITHER, OUTPUT = Named("file"), Named("folder"), Named("either"), Named("around")
+RECORDING = Named("file", (".sigmf-meta", ".sigmf-data"))  # of IQ samples
+
+
+def named_by(action: argparse.Action) -> Named | None:
+    """What the argument was declared to name, or what values of its kind can name."""
+    kind = getattr(action, "kind", None)
+    kind = getattr(kind, "kind", kind)
+    if isinstance(kind, CODE):
+        return Named("code")
+    if isinstance(kind, (ChoiceOrFile, TextOrFile)):
+        return Named("file", only=kind.endings)
+    return getattr(action, "names", None)
+
+
 class Parser(argparse.ArgumentParser):
     """The parser of ./openwip COMMAND. `cell`: it is about one cell, of this name unless --name
     gives another."""
@@ -217,19 +246,24 @@ class Parser(argparse.ArgumentParser):
                 help=f"name of the cell, by which commands find it (default {cell})",
             )
 
-    def add_argument(self, *flags: str, was: str = "", **more: Any) -> argparse.Action:
+    def add_argument(
+        self, *flags: str, was: str = "", names: Named | None = None, **more: Any
+    ) -> argparse.Action:
         """`was`: the name of the option in an earlier release, which is taken for one release more
-        and says so. It stays the name of the value."""
+        and says so. It stays the name of the value. `names`: what a value names on disk."""
         if was:
             more.setdefault("dest", was.lstrip("-").replace("-", "_"))
             self.earlier[was] = flags[-1]
-        return super().add_argument(*flags, **more)
+        action = super().add_argument(*flags, **more)
+        setattr(action, "names", names)
+        return action
 
     def json(self, what: str, was_a_word: bool = False) -> None:
         """--json[=FILE], which means the same in every command. `was_a_word`: an earlier release
         took --json FILE."""
         action = self.add_argument(
             "--json",
+            names=OUTPUT,
             nargs="?",
             const="-",
             metavar="FILE",
@@ -339,8 +373,10 @@ def add_value(group: Any, flag: str, kind: Kind, **more: Any) -> None:
 def run_command(
     name: str, usage: str, commands: dict[str, Callable[..., int]], arguments: list[str], *more: Any
 ) -> int:
-    """One of several of a name; the exit code."""
-    command, *rest = arguments or ["--help"]
+    """One of several of a name; the exit code. BadInput: there is no such one, or none is given."""
+    if not arguments:
+        raise BadInput(f"{name} is without a command; valid: {', '.join(commands)}")
+    command, *rest = arguments
     if command in ("-h", "--help", "help"):
         print(usage)
         return 0

@@ -13,7 +13,7 @@ from ...machine import outputs
 from ...machine.places import Places
 from ...records.record_seal import FORMAT_VERSION
 from ...records.run_record import RunRecord
-from ...settings.command_line import Parser
+from ...settings.command_line import FILE, OUTPUT, Parser
 from ...text import shown
 from . import data, head, record_sections
 
@@ -409,9 +409,15 @@ def main(arguments: list[str], _places: Places) -> int:
         "report",
         "Makes one HTML page with figures and tables of a run record, which needs no other file.",
     )
-    p.add_argument("record", metavar="RECORD.h5", help="run record (HDF5 file of --record)")
     p.add_argument(
-        "-o", "--out", metavar="FILE.html", help="HTML file to write (default: beside the record)"
+        "record", names=FILE, metavar="RECORD.h5", help="run record (HDF5 file of --record)"
+    )
+    p.add_argument(
+        "-o",
+        "--out",
+        names=OUTPUT,
+        metavar="FILE.html",
+        help="HTML file to write (default: beside the record)",
     )
     given = p.parse_args(arguments)
     out = pathlib.Path(given.out or os.path.splitext(given.record)[0] + ".html")
