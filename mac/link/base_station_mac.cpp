@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "link/base_station_state.h"
+#include "link/fills_all_bins.h"
 #include "wire/ip_header.h"
 
 namespace wip {
@@ -255,7 +256,9 @@ void base_station_mac::state::choose_bins(slot air) {
         external_scheduler->share(air, config.bins);
         use_bins(external_scheduler->given(0));
     } else {
-        use_bins(best ? best_bins(view, config.profile, config.bins) : (1U << config.bins) - 1U);
+        const bool some =
+            best && !(config.bins == nof_bins && fills_all_bins(view, config.profile));
+        use_bins(some ? best_bins(view, config.profile, config.bins) : (1U << config.bins) - 1U);
     }
 }
 
