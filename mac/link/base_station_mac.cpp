@@ -450,7 +450,6 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
     ++statistics.slots_planned;
 
     plan.air = air;
-    for (auto& p : plan.payload) p.clear();
     slot_grant& grant = plan.grant;
     grant = {};
     grant.frame_number = frame_number_of(air);
@@ -488,6 +487,9 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
             send(plan, b.bin, u, false);
         }
     }
+    // The others have been written over as a whole by send().
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        if (grant.bins[b].bits_per_symbol == 0) plan.payload[b].clear();
     sent_slot& out = sent(air.value);
     if (predicts && !queue.empty()) forecast.filled(out, config);
     out.runs = grant.runs;
