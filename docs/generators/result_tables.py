@@ -273,44 +273,39 @@ def coverage(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+FOOTPRINT_PARTS = {
+    "receiver_awgn": "receiver, white noise, 256-QAM at 40 dB",
+    "receiver_typical_urban": "receiver, TU at 75 km/h, 64-QAM at 34 dB",
+    "transmitter": "transmitter, 256-QAM",
+    "noise": "noise",
+    "paths_typical_urban": "paths of TU",
+    "plan": "`plan()` of the base station's MAC",
+    "on_slot": "`on_slot()` of the terminal's MAC",
+}
+
+
 def footprint(data: dict[str, Any]) -> list[list[str]]:
-    names = {
-        "receiver_awgn": "receiver, white noise, 256-QAM at 40 dB",
-        "receiver_typical_urban": "receiver, TU at 75 km/h, 64-QAM at 34 dB",
-        "transmitter": "transmitter, 256-QAM",
-        "noise": "noise",
-        "paths_typical_urban": "paths of TU",
-        "plan": "`plan()` of the base station's MAC",
-        "on_slot": "`on_slot()` of the terminal's MAC",
-    }
-    rows = [
-        [
-            "part",
-            "instructions",
-            "lines of code",
-            "lines of data",
-            "hot, us",
-            "after a pause, us",
-            "after another program, us",
-            "aim, hot, us",
-        ]
-    ]
-    for key, name in names.items():
+    """The rows of the counts: medians over the slots, and the mean of the instructions."""
+    rows = [["part", "instructions", "instructions, mean", "lines of code", "lines of data"]]
+    for key, name in FOOTPRINT_PARTS.items():
         part = data["parts"][key]
-        rows.append(
-            [
-                name,
-                *(
-                    f"{part['counts'][c]['median']:,}"
-                    for c in ("instructions", "code_lines", "data_lines")
-                ),
-                *(
-                    f"{part['times_us'][t]:.1f}"
-                    for t in ("hot", "after_pause", "after_another_program")
-                ),
-                number(part["budget_us"]),
-            ]
-        )
+        figures = [
+            part["instructions"]["median"],
+            part["instructions"].get("mean"),
+            part["code_lines"]["median"],
+            part["data_lines"]["median"],
+        ]
+        rows.append([name, *("-" if f is None else f"{f:,}" for f in figures)])
+    return rows
+
+
+def footprint_times(data: dict[str, Any]) -> list[list[str]]:
+    """The rows of the medians of single slots, and of what was aimed at."""
+    rows = [["part", "hot, us", "after a pause, us", "after another program, us", "aim, hot, us"]]
+    for key, name in FOOTPRINT_PARTS.items():
+        part = data["parts"][key]
+        times = [f"{part[t]:.1f}" for t in ("hot", "after_pause", "after_another_program")]
+        rows.append([name, *times, number(part["budget_us"])])
     return rows
 
 
@@ -400,6 +395,7 @@ TABLES = {
     "interrupts": Made("interrupts", interrupts),
     "adjacent-channel": Made("adjacent-channel", adjacent_channel),
     "footprint": Made("footprint", footprint),
+    "footprint-times": Made("footprint-times", footprint_times),
     "stopping-rule": Made("stopping-rule", coverage),
     "campaign-scale": Made("campaign-scale", scale),
     "campaign-engines": Made("campaign-engines", engines),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "link/base_station_state.h"
+#include "link/fills_all_bins.h"
 #include "wire/ip_header.h"
 
 namespace wip {
@@ -257,7 +258,9 @@ void base_station_mac::state::choose_bins(slot air) {
         external_scheduler->share(air, config.bins);
         use_bins(external_scheduler->given(0));
     } else {
-        use_bins(best ? best_bins(view, config.profile, config.bins) : (1U << config.bins) - 1U);
+        const bool some =
+            best && !(config.bins == nof_bins && fills_all_bins(view, config.profile));
+        use_bins(some ? best_bins(view, config.profile, config.bins) : (1U << config.bins) - 1U);
     }
 }
 
@@ -449,7 +452,6 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
     ++statistics.slots_planned;
 
     plan.air = air;
-    for (auto& p : plan.payload) p.clear();
     slot_grant& grant = plan.grant;
     grant = {};
     grant.frame_number = frame_number_of(air);
@@ -487,6 +489,9 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
             send(plan, b.bin, u, false);
         }
     }
+    // The others have been written over as a whole by send().
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        if (grant.bins[b].bits_per_symbol == 0) plan.payload[b].clear();
     sent_slot& out = sent(air.value);
     if (predicts && !queue.empty()) forecast.filled(out, config);
     out.runs = grant.runs;

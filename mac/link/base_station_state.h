@@ -52,9 +52,12 @@ struct base_station_mac::state {
     void advance(slot air);
     void rate_bins() {
         if (snr_error.known()) table.set_error(snr_error.level());
-        view.rate =
-            external_adaptation != nullptr ? external_rates : table.bits_per_symbol(predicted);
-        if (config.modulation != 0) view.rate.fill(static_cast<std::uint8_t>(config.modulation));
+        if (config.modulation != 0)
+            view.rate.fill(static_cast<std::uint8_t>(config.modulation));
+        else if (external_adaptation != nullptr)
+            view.rate = external_rates;
+        else
+            view.rate = table.bits_per_symbol(predicted);
     }
     void take_view();
     void choose_bins(slot air);

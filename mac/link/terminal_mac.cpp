@@ -133,7 +133,8 @@ std::uint32_t terminal_mac::state::take_frames(const slot_report& r) {
             frames.tell_boundary(u.sn, g.boundary);
         }
         const bool good = r.outcome[b] == frame_outcome::good;
-        switch (frames.put(u, good, r.payload[b])) {
+        const auto result = frames.put(u, good, r.payload[b]);
+        switch (result) {
             case receive_window::put_result::duplicate:
                 ++statistics.frames_duplicate;
                 [[fallthrough]];
@@ -148,7 +149,7 @@ std::uint32_t terminal_mac::state::take_frames(const slot_report& r) {
         }
         // The ACK is set even if this copy was bad: an earlier one may have been good, whose ACK
         // was lost.
-        if (frames.has(u)) ack |= 1U << b;
+        if (result == receive_window::put_result::fresh || frames.has(u)) ack |= 1U << b;
     }
     return ack;
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "types/not_valid.h"
+#include "wire/clear_nibbles.h"
 #include "wire/ip_header.h"
 #include "wire/nibbles.h"
 
@@ -33,7 +34,6 @@ void segmenter::push(std::span<const std::uint8_t> packet) {
 segmenter::cut segmenter::take(int nibbles, std::span<std::uint8_t> out) {
     cut c;
     c.first_sdu = c.end_sdu = c.end_cut = first_;
-    std::ranges::fill(out, std::uint8_t{0});
     const auto room = static_cast<std::size_t>(nibbles);
     std::size_t filled = 0;
     while (filled < room && !queue_.empty()) {
@@ -51,6 +51,7 @@ segmenter::cut segmenter::take(int nibbles, std::span<std::uint8_t> out) {
         ++first_;
         if (!packing_) break;
     }
+    clear_nibbles_from(out, filled);
     c.nibbles = static_cast<int>(filled);
     c.end_cut = first_;
     return c;

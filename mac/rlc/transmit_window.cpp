@@ -5,6 +5,7 @@
 #include <cassert>
 #include <iterator>
 
+#include "wire/clear_nibbles.h"
 #include "wire/nibbles.h"
 
 namespace wip {
@@ -207,8 +208,8 @@ void transmit_window::write_payload(const arq_unit& unit, std::span<std::uint8_t
     const tx_frame& f = frames_[unit.sn];
     const int room = room_.nibbles(unit.bits_per_symbol);
     const int n = std::min(room, f.nibbles - unit.offset);
-    std::ranges::fill(out, std::uint8_t{0});
     copy_nibbles(out.data(), 0, f.payload.data(), unit.offset, static_cast<std::size_t>(n));
+    clear_nibbles_from(out, static_cast<std::size_t>(n));
 }
 
 bool transmit_window::is_whole(const arq_unit& unit) const {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "wire/clear_nibbles.h"
 #include "wire/nibbles.h"
 
 namespace wip {
@@ -40,4 +41,15 @@ TEST(Nibbles, TheHighNibbleComesFirst) {
 }
 
 }  // namespace
+TEST(Nibbles, ClearingBeginsAtItsNibbleAndReachesTheEnd) {
+    constexpr std::size_t bytes = 5;
+    for (std::size_t n = 0; n <= 2 * bytes; ++n) {
+        std::vector<std::uint8_t> out(bytes + 1, 0xab);
+        clear_nibbles_from(std::span(out).first(bytes), n);
+        for (std::size_t i = 0; i < 2 * bytes; ++i)
+            EXPECT_EQ(get_nibble(out.data(), i), i >= n ? 0 : i % 2 == 0 ? 0xa : 0xb) << n;
+        EXPECT_EQ(out.back(), 0xab);
+    }
+}
+
 }  // namespace wip
