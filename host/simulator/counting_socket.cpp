@@ -82,7 +82,7 @@ void counting_socket::NewAck(const ns3::SequenceNumber32& ack, bool restart_time
     TcpSocketBase::NewAck(ack, restart_timer);
     if (!backed_off_ || doubled <= m_rto) return;
     m_rto = doubled;
-    if (!restart_timer || !m_retxEvent.IsRunning()) return;
+    if (!restart_timer || !is_pending(m_retxEvent)) return;
     m_retxEvent.Cancel();
     m_retxEvent = ns3::Simulator::Schedule(m_rto, &counting_socket::ReTxTimeout, this);
 }
@@ -163,10 +163,10 @@ void counting_socket::ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHe
     TcpSocketBase::ReceivedAck(packet, header);
 }
 
-void counting_socket::ProcessAck(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
-                                 std::uint32_t delivered, const ns3::SequenceNumber32& old_head) {
+void counting_socket::process_ack(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
+                                  std::uint32_t delivered, const ns3::SequenceNumber32& old_head) {
     const auto before = m_tcb->m_congState.Get();
-    TcpSocketBase::ProcessAck(ack, scoreboard_updated, delivered, old_head);
+    portable_socket::process_ack(ack, scoreboard_updated, delivered, old_head);
     if (before != TcpSocketState::CA_RECOVERY && m_tcb->m_congState == TcpSocketState::CA_RECOVERY)
         begins(recovery::after_duplicates);
 }

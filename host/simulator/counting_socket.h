@@ -27,11 +27,12 @@
 #include <ns3/rtt-estimator.h>
 #include <ns3/tcp-congestion-ops.h>
 #include <ns3/tcp-recovery-ops.h>
-#include <ns3/tcp-socket-base.h>
 #include <ns3/tcp-tx-buffer.h>
 
 #include <cstdint>
 #include <optional>
+
+#include "simulator/ns3_release.h"
 
 namespace wip::simulator {
 
@@ -44,7 +45,7 @@ struct sender_counts {
     void add(const sender_counts& other);
 };
 
-class counting_socket : public ns3::TcpSocketBase {
+class counting_socket : public portable_socket {
 public:
     static ns3::TypeId GetTypeId();
     ns3::TypeId GetInstanceTypeId() const override { return GetTypeId(); }
@@ -78,8 +79,8 @@ protected:
     void DoForwardUp(ns3::Ptr<ns3::Packet> packet, const ns3::Address& from,
                      const ns3::Address& to) override;
     void ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader& header) override;
-    void ProcessAck(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
-                    std::uint32_t delivered, const ns3::SequenceNumber32& old_head) override;
+    void process_ack(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
+                     std::uint32_t delivered, const ns3::SequenceNumber32& old_head) override;
 
     // Whether a recovery goes on after this ACK of new data.
     virtual bool goes_on(const ns3::SequenceNumber32& ack) const { return ack < m_recover; }

@@ -75,13 +75,13 @@ void eifel_socket::ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeade
     TcpSocketBase::ReceivedAck(packet, header);
 }
 
-void eifel_socket::ProcessAck(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
-                              std::uint32_t delivered, const ns3::SequenceNumber32& old_head) {
+void eifel_socket::process_ack(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
+                               std::uint32_t delivered, const ns3::SequenceNumber32& old_head) {
     const before recovery_begins = now();
     const bool waited = waiting_for_evaluation() != recovery::none;
     const bool spurious = found_spurious() != recovery::none && ack > old_head;
     if (spurious) m_recover = ack;  // this ends the recovery
-    counting_socket::ProcessAck(ack, scoreboard_updated, delivered, old_head);
+    counting_socket::process_ack(ack, scoreboard_updated, delivered, old_head);
     if (!waited && waiting_for_evaluation() != recovery::none) before_ = recovery_begins;
     if (!spurious) return;
     const std::uint32_t acked = ack - old_head;

@@ -43,8 +43,8 @@ private:
     ns3::Ptr<TcpSocketBase> Fork() override { return ns3::CopyObject<eifel_socket>(this); }
     void ReTxTimeout() override;
     void ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader& header) override;
-    void ProcessAck(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
-                    std::uint32_t delivered, const ns3::SequenceNumber32& old_head) override;
+    void process_ack(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
+                     std::uint32_t delivered, const ns3::SequenceNumber32& old_head) override;
     void EstimateRtt(const ns3::TcpHeader& header) override;
     bool goes_on(const ns3::SequenceNumber32& ack) const override {
         return found_spurious() == recovery::none && counting_socket::goes_on(ack);

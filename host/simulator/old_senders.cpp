@@ -26,8 +26,8 @@ ns3::TypeId tahoe_socket::GetTypeId() {
     return id;
 }
 
-void tahoe_socket::ProcessAck(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
-                              std::uint32_t delivered, const ns3::SequenceNumber32& old_head) {
+void tahoe_socket::process_ack(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
+                               std::uint32_t delivered, const ns3::SequenceNumber32& old_head) {
     const auto state = m_tcb->m_congState.Get();
     // ns-3 lets the window grow by what is beyond the recovery's end only.
     if (state == TcpSocketState::CA_LOSS && ack > old_head && ack >= m_recover)
@@ -35,7 +35,7 @@ void tahoe_socket::ProcessAck(const ns3::SequenceNumber32& ack, bool scoreboard_
     const bool duplicate = ack == old_head && ack < m_tcb->m_highTxMark.Get();
     if (!duplicate || (state != TcpSocketState::CA_OPEN && state != TcpSocketState::CA_DISORDER) ||
         m_dupAckCount + 1 < m_retxThresh || (m_recoverActive && ack < m_recover)) {
-        counting_socket::ProcessAck(ack, scoreboard_updated, delivered, old_head);
+        counting_socket::process_ack(ack, scoreboard_updated, delivered, old_head);
         return;
     }
     begins(recovery::after_duplicates);
@@ -100,7 +100,7 @@ ns3::TypeId coarse_reno_socket::GetTypeId() {
 
 // The timer that was started just now: to the tick that ends it.
 void coarse_reno_socket::count_ticks() {
-    if (m_state == SYN_SENT || !m_retxEvent.IsRunning() || m_retxEvent.GetUid() == counted_) return;
+    if (m_state == SYN_SENT || !is_pending(m_retxEvent) || m_retxEvent.GetUid() == counted_) return;
     const std::int64_t now = ns3::Simulator::Now().GetNanoSeconds(), tick = tick_.GetNanoSeconds();
     const std::int64_t ticks =
         // the time is a whole number of ticks, or less
@@ -123,11 +123,11 @@ void coarse_reno_socket::NewAck(const ns3::SequenceNumber32& ack, bool restart_t
     count_ticks();
 }
 
-void coarse_reno_socket::ProcessAck(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
-                                    std::uint32_t delivered,
-                                    const ns3::SequenceNumber32& old_head) {
+void coarse_reno_socket::process_ack(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
+                                     std::uint32_t delivered,
+                                     const ns3::SequenceNumber32& old_head) {
     if (in_recovery() && ack > old_head && ack < m_recover) m_recover = ack;
-    counting_socket::ProcessAck(ack, scoreboard_updated, delivered, old_head);
+    counting_socket::process_ack(ack, scoreboard_updated, delivered, old_head);
 }
 
 }  // namespace wip::simulator

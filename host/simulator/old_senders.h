@@ -31,8 +31,8 @@ public:
 
 private:
     ns3::Ptr<TcpSocketBase> Fork() override { return ns3::CopyObject<tahoe_socket>(this); }
-    void ProcessAck(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
-                    std::uint32_t delivered, const ns3::SequenceNumber32& old_head) override;
+    void process_ack(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
+                     std::uint32_t delivered, const ns3::SequenceNumber32& old_head) override;
 };
 
 class tick_estimator final : public ns3::RttEstimator {
@@ -58,8 +58,8 @@ private:
     std::uint32_t SendDataPacket(ns3::SequenceNumber32 sequence, std::uint32_t most,
                                  bool with_ack) override;
     void NewAck(const ns3::SequenceNumber32& ack, bool restart_timer) override;
-    void ProcessAck(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
-                    std::uint32_t delivered, const ns3::SequenceNumber32& old_head) override;
+    void process_ack(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
+                     std::uint32_t delivered, const ns3::SequenceNumber32& old_head) override;
     bool goes_on(const ns3::SequenceNumber32& /*ack*/) const override { return false; }
     void count_ticks();
 

@@ -3,13 +3,11 @@
 
 #include <ns3/boolean.h>
 #include <ns3/config.h>
-#include <ns3/enum.h>
 #include <ns3/global-value.h>
 #include <ns3/object-factory.h>
 #include <ns3/string.h>
 #include <ns3/tcp-l4-protocol.h>
 #include <ns3/tcp-recovery-ops.h>
-#include <ns3/tcp-westwood.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +17,7 @@
 #include <utility>
 
 #include "simulator/eifel_socket.h"
+#include "simulator/ns3_release.h"
 #include "simulator/old_senders.h"
 #include "simulator/westwood_per_ack.h"
 
@@ -40,7 +39,7 @@ constexpr std::array senders{
     sender{"cubic", "ns3::TcpCubic"},
     sender{"reno", "ns3::TcpLinuxReno"},
     sender{"bbr", "ns3::TcpBbr"},
-    sender{"westwood", "ns3::TcpWestwood"},
+    sender{"westwood", westwood_plus},
     sender{"vegas", "ns3::TcpVegas"},
     sender{"veno", "ns3::TcpVeno"},
     sender{"dctcp", "ns3::TcpDctcp"},
@@ -137,8 +136,7 @@ void set_attribute(const std::string& name, const std::string& value) {
 void set_defaults() {
     // Links look at those of IP, captures show both, damaged packets need TCP's.
     ns3::GlobalValue::Bind("ChecksumEnabled", ns3::BooleanValue(true));
-    ns3::Config::SetDefault("ns3::TcpWestwood::ProtocolType",
-                            ns3::EnumValue(ns3::TcpWestwood::WESTWOODPLUS));
+    make_westwood_westwood_plus();
     for (const auto& [name, value] : {std::pair("ns3::TcpSocket::SegmentSize", "1448"),
                                       {"ns3::TcpSocket::InitialCwnd", "10"},
                                       {"ns3::TcpSocket::SndBufSize", "4194304"},
