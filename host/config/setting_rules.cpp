@@ -2,6 +2,8 @@
 #include "config/setting_rules.h"
 
 #include <algorithm>
+#include <cmath>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -30,6 +32,29 @@ std::string joined(const char* values, const char* between) {
 }
 
 }  // namespace
+
+void check_sums(const settings& s, std::span<const setting_sum> sums) {
+    constexpr double slots_per_ms = 1.5;
+    for (const auto& sum : sums) {
+        const double slots = std::ceil(s.real(sum.of) * slots_per_ms - 1e-9);
+        std::int64_t least = sum.plus;
+        std::ostringstream terms;
+        for (const auto key : between_bars(sum.at_least)) {
+            const std::string name(key);
+            const auto value = s.integer(name);
+            least += value;
+            terms << name << " = " << value << " + ";
+        }
+        if (slots >= static_cast<double>(least)) continue;
+        std::ostringstream why;
+        // Hundredths of a ms, rounded down, still take as many slots.
+        why << "its " << slots << " slots are fewer than " << terms.str() << sum.plus << ' '
+            << sum.why
+            << "; valid: " << std::floor(static_cast<double>(least) / slots_per_ms * 100) / 100
+            << " ms or more, or lower values of the others";
+        throw s.refuse(sum.of, why.str());
+    }
+}
 
 // A rule reads: setting `of`, if its value `is` one of these, needs setting `needs` `to_be` one of
 // those.

@@ -25,7 +25,20 @@ struct setting_rule {
 };
 std::span<const setting_rule> rules_of(process of);
 
+// The slots that the time `of` (ms) takes have to be at least the sum of the settings `at_least`,
+// which have | between them, and `plus`.
+struct setting_sum {
+    const char* of;
+    const char* at_least;
+    int plus;
+    const char* why;
+};
+std::span<const setting_sum> sums_of(process of);
+
 // Throws `error` when one is broken.
+void check_sums(const settings& s, std::span<const setting_sum> sums);
+
+// The same.
 void check_rules(const settings& s, std::span<const setting_rule> rules);
 
 }  // namespace wip::config

@@ -434,10 +434,8 @@ emulator_config translate(config::settings& s) {
                               std::to_string(setting::terminals.high) + " with link.kind = umts");
     for (int n = 1; n <= c.cell.cell.users; ++n)
         c.terminals.push_back(nth(interface_from(v.terminal, v.tun.mtu), n, s));
-    if (c.server.tun.mtu < 1280 && (has_ipv6(c.server.tun) || has_ipv6(c.terminals[0].tun)))
-        throw s.refuse(name::tun_mtu,
-                       "IPv6 (server.address6, terminal.address6) needs more; valid: 1280 bytes "
-                       "and more");
+    host::check_mtu(s, c.server.tun.mtu, has_ipv6(c.server.tun) || has_ipv6(c.terminals[0].tun),
+                    "server.address6, terminal.address6");
     if (c.server.network_namespace == c.terminals[0].network_namespace &&
         c.server.tun.name == c.terminals[0].tun.name)
         throw s.not_valid(name::terminal_tun, "another interface than server.tun in one namespace");

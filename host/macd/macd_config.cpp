@@ -19,22 +19,6 @@ std::string place_of(const std::string& endpoint) {
     return path.empty() ? endpoint : path;
 }
 
-int lead_from(const config::settings& s, const config::macd_link_settings& link, int delay) {
-    const int lead = link.transmit_lead_slots;
-    if (lead != 0 && delay < lead + feedback_slots)
-        throw s.refuse(name::link_transmit_lead_slots,
-                       "the retransmission delay of " + std::to_string(delay) +
-                           " slots has to be longer by at least 3, for the feedback; valid: 0.." +
-                           std::to_string(std::max(0, delay - feedback_slots)));
-    const int fader = link.fader_slots;
-    if (fader != 0 && delay < lead + feedback_slots + fader)
-        throw s.refuse(name::link_retransmission_delay_ms,
-                       "with link.fader_slots = " + std::to_string(fader) + " and a lead of " +
-                           std::to_string(lead) + " slots it is too short; valid: at least " +
-                           std::to_string(lead + feedback_slots + fader) + " slots");
-    return lead;
-}
-
 // Packets and feedback over TCP are encrypted; on the loopback, too, which every user reaches.
 void check_keys(const config::settings& s, const config::endpoints_settings& endpoints) {
     const bool keys = !endpoints.uplink_keys.empty(), tcp = endpoints.uplink.starts_with("tcp://");
@@ -78,7 +62,7 @@ macd_config translate(config::settings& s) {
                        "valid: radio");
     c.link = link_from(v.link, v.seed);
     if (c.role == station_role_kind::base) c.rules = {v.link.scheduler, v.link.adaptation};
-    c.transmit_lead_slots = lead_from(s, v.link, c.link.retransmission_delay_slots);
+    c.transmit_lead_slots = v.link.transmit_lead_slots;
     c.fader_slots = v.link.fader_slots;
     c.tcp_l = v.link.tcp_l;
     c.uplink = uplink_from(v.uplink, v.seed);
@@ -91,10 +75,7 @@ macd_config translate(config::settings& s) {
     c.tun.mtu = v.tun.mtu;
     c.tun.txqueuelen = v.tun.txqueuelen;
     c.tun.address6 = address6_of(v.tun.address6);
-    if (has_ipv6(c.tun) && c.tun.mtu < 1280)
-        throw s.refuse(
-            name::tun_mtu,
-            "IPv6 (tun.address6, or tun.address) needs more; valid: 1280 bytes and more");
+    check_mtu(s, c.tun.mtu, has_ipv6(c.tun), "tun.address6, or tun.address");
 
     c.slot_link_endpoint = v.endpoints.slot_link;
     c.uplink_endpoint = v.endpoints.uplink;

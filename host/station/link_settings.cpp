@@ -87,4 +87,12 @@ std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
     return {to, from};
 }
 
+void check_mtu(const config::settings& s, int mtu, bool has_ipv6, const char* keys) {
+    constexpr int least = 1280;
+    if (has_ipv6 && mtu < least)
+        throw s.refuse(config::name::tun_mtu, std::string("IPv6 (") + keys +
+                                                  ") needs more; valid: " + std::to_string(least) +
+                                                  " bytes and more");
+}
+
 }  // namespace wip::host

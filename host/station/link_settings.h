@@ -21,4 +21,8 @@ std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
     const config::to_base_settings& to_base, const config::from_base_settings& from_base,
     std::uint64_t seed);
 
+// Throws config::error: an interface with an IPv6 address has a tun.mtu of less than 1280 bytes
+// (RFC 8200). `keys`: the settings that may give the address.
+void check_mtu(const config::settings& s, int mtu, bool has_ipv6, const char* keys);
+
 }  // namespace wip::host

@@ -454,7 +454,8 @@ class Cell(unittest.TestCase):
         done = openwip("set", "--name", name, "link.retransmission_delay_ms=3")
         self.assertEqual(done.returncode, 2, done)
         self.assertIn(
-            "with link.fader_slots = 3 and a lead of 0 slots it is too short; valid: at least 6 slots",
+            "its 5 slots are fewer than link.transmit_lead_slots = 0 + link.fader_slots = 3 + 3 for the"
+            " feedback; valid: 4 ms or more",
             done.stderr,
         )
 
@@ -579,8 +580,8 @@ class Cell(unittest.TestCase):
         done = openwip("demo", "--air", "cabled", "--retransmission-delay-ms", "3")
         self.assertEqual(done.returncode, 2)
         self.assertIn(
-            "--retransmission-delay-ms is 3 with --air cabled, whose fader takes 10240 samples;"
-            " valid: 4..32",
+            "--retransmission-delay-ms is 3: its 5 slots are fewer than --transmit-lead-slots = 0 +"
+            " link.fader_slots = 3 + 3 for the feedback; valid: 4 ms or more",
             done.stderr,
         )
 

@@ -5,6 +5,7 @@ refuses as well, in the same words, and both take what the rule calls valid.
 A rule (openwip_cli/settings/rules.py): if the setting `of` has one of the values `is_`, or none of
 `is_not`, then the setting `needs` has to have one of the values `to_be`, or none of `not_to_be`."""
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -86,6 +87,35 @@ class SettingRules(unittest.TestCase):
                     self.assertIn(f"{rule.of} is {of}: {beside}, {rule.why};", reported)
                     refusal = rule.refusal(of, needs, lambda key: key, " = ")
                     self.assertIn(f"--set: {rule.of} is {of}: {refusal}\n", reported)
+
+    def test_process_and_command_refuse_the_same_sums_in_the_same_words(self):
+        (one,) = rules.sums_of("macd")
+        self.assertEqual(rules.sums_of("demo"), [one])
+        for ms, lead, fader in (
+            (8, 10, 0),
+            (8.65, 10, 0),
+            (8.66, 10, 0),
+            (8, 9, 0),
+            (2, 0, 3),
+            (4, 0, 3),
+            (32, 40, 6),
+            (32, 39, 6),
+        ):
+            values = {one.of: ms, **dict(zip(one.at_least, (lead, fader)))}
+            with self.subTest(values):
+                refusal = one.refusal(ms, values, lambda key: key)
+                with contextlib.suppress(BadInput):
+                    rules.check_sums("demo", values)
+                    self.assertEqual(refusal, "")
+                beside = [f"--set={key}={v}" for key, v in values.items()]
+                done = subprocess.run(
+                    [BUILD / PROGRAMS["macd"], "--check", "--set=role=base", *beside],
+                    capture_output=True,
+                    text=True,
+                )
+                self.assertEqual(done.returncode, 2 if refusal else 0, done.stderr)
+                if refusal:
+                    self.assertIn(f"--set: {one.of} is {ms:g}: {refusal}\n", done.stderr)
 
     def test_the_command_refuses_by_the_same_rules(self):
         for program, command in COMMANDS.items():

@@ -9,7 +9,7 @@ import unittest.mock
 from openwip_cli.cell import processes, station
 from openwip_cli.commands import radio_findings
 from openwip_cli.runs import station_options
-from openwip_cli.settings import radios, scenario
+from openwip_cli.settings import radios, rules, scenario
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "flowgraphs/apps"))
 import radio_buffers
@@ -62,7 +62,7 @@ class RadioBuffers(unittest.TestCase):
     def test_every_product_has_a_loop_that_a_cell_can_have(self):
         for product in radios.products():
             of = radios.station_defaults(product)
-            self.assertGreaterEqual(of.delay_slots, of.lead_slots + scenario.FEEDBACK_SLOTS)
+            self.assertGreaterEqual(of.delay_slots, of.lead_slots + rules.feedback_slots())
             cell_of = scenario.Scenario({"air.clock": "realtime", "radio.product": product})
             self.assertEqual(cell_of["link.transmit_lead_slots"], of.lead_slots)
 

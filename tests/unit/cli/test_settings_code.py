@@ -108,6 +108,18 @@ class SettingsCode(unittest.TestCase):
                 "  a: {in: [macd]}\nrules:\n  - {of: [a], needs: a, why: x}\n",
                 "rule 1: to_be and not_to_be are both given or both missing; valid: one of the two",
             ),
+            (
+                "  a: {in: [macd]}\nsums:\n  - {of: a, at_least: [b], plus: 3, why: x}\n",
+                "sum 1: setting is b; valid: a",
+            ),
+            (
+                "  a: {in: [macd]}\nsums:\n  - {of: a, at_least: [a], plus: x, why: x}\n",
+                "sum 1: plus is 'x'; valid: a whole number of slots",
+            ),
+            (
+                "  a: {in: [macd]}\nsums:\n  - {of: a, at_least: [a]}\n",
+                "sum 1: has of, at_least; valid: at_least, of, plus, why",
+            ),
         ):
             done, files = made("settings:\n" + entries)
             self.assertEqual((done.returncode, files), (2, {}), entries)

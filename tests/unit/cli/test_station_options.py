@@ -43,14 +43,14 @@ class CommandLine(unittest.TestCase):
             (("base", *HERE, "--clock-source", "gps"), "internal"),
             (("base", *HERE, "--freq", "0"), "1000000.."),
             (("base", *HERE, "--transmit-lead-slots", "1"), "0|2..45"),
-            (("base", *HERE, "--transmit-lead-slots", "13"), "2..12"),
+            (("base", *HERE, "--transmit-lead-slots", "13"), "valid: 10.66 ms or more"),
             (("base", *HERE, "--predictor", "ar"), "--predictor"),
             (("terminal", *HERE, "--edge-samples", "8"), "--edge-samples"),
             (("base", *HERE, "--air", "medium"), "valid: radio, cabled"),
             (("base", *HERE, "--fader", "ipc:///x"), "valid: with --air cabled"),
             (
                 ("base", *HERE, "--air", "cabled", "--retransmission-delay-ms", "7.3"),
-                "valid: 8..32",
+                "valid: 8 ms or more",
             ),
             (
                 ("base", *HERE, "--power", "5", "--transmit-gain", "0"),

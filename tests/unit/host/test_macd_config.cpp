@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "config/setting_rules.h"
 #include "macd/macd_config.h"
 
 using namespace wip;
@@ -82,11 +83,17 @@ TEST(MacdConfig, TheLoopDelayIsRoundedUpToSlots) {
                   slots)
             << ms;
 }
+TEST(MacdConfig, TheTableHasTheSlotsOfTheFeedback) {
+    const auto sums = config::sums_of(config::process::macd);
+    ASSERT_EQ(sums.size(), 1u);
+    EXPECT_EQ(sums[0].plus, feedback_slots);
+}
 TEST(MacdConfig, TheLoopIsLongerByTheWayThroughAFader) {
-    EXPECT_EQ(error_with("link.fader_slots=3"),
-              "default: link.retransmission_delay_ms is 2: with link.fader_slots = 3 and a lead of "
-              "0 slots "
-              "it is too short; valid: at least 6 slots");
+    EXPECT_EQ(
+        error_with("link.fader_slots=3"),
+        "default: link.retransmission_delay_ms is 2: its 3 slots are fewer than "
+        "link.transmit_lead_slots = 0 + link.fader_slots = 3 + 3 for the feedback; valid: 4 ms "
+        "or more, or lower values of the others");
     EXPECT_EQ(with({"link.fader_slots=3", "link.retransmission_delay_ms=4"})
                   .link.retransmission_delay_slots,
               6);
@@ -189,9 +196,10 @@ TEST(MacdConfig, TheLeadLeavesTheDelayTimeForTheFeedback) {
     for (const char* lead : {"10", "45"}) {
         const std::string error = error_with(std::string("link.transmit_lead_slots=") + lead,
                                              "link.retransmission_delay_ms=8");
-        EXPECT_NE(error.find("link.transmit_lead_slots is " + std::string(lead)), std::string::npos)
+        EXPECT_NE(error.find("link.transmit_lead_slots = " + std::string(lead) + " + "),
+                  std::string::npos)
             << error;
-        EXPECT_NE(error.find("valid: 0"), std::string::npos) << error;
+        EXPECT_NE(error.find("; valid: "), std::string::npos) << error;
     }
 }
 TEST(MacdConfig, Ipv6NeedsItsSmallestMtu) {

@@ -202,6 +202,34 @@ TEST(SettingsTable, ACheckThatTheProgramDoesNotHaveIsABug) {
     EXPECT_EQ(make_key(row, own).check(""), "sweet");
 }
 
+TEST(SettingsTable, ASumNamesAllItsSettingsAndTheLeastTime) {
+    const auto keys = keys_of_rows(
+        {{.path = "ms", .type = kind::real, .fallback = "2", .lowest = 0, .highest = 100},
+         {.path = "a", .type = kind::integer, .fallback = "0", .highest = 50, .whole = true},
+         {.path = "b", .type = kind::integer, .fallback = "0", .highest = 50, .whole = true}});
+    const setting_sum sum{"ms", "a|b", 3, "for the feedback"};
+    const auto refusal = [&](const std::vector<std::string>& assignments) {
+        return error_of([&] {
+            settings s(keys);
+            for (const auto& a : assignments) s.merge_assignment(a);
+            check_sums(s, std::span(&sum, 1));
+        });
+    };
+    EXPECT_EQ(refusal({"a=8", "b=2"}),
+              "default: ms is 2: its 3 slots are fewer than a = 8 + b = 2 + 3 for the feedback; "
+              "valid: 8.66 ms or more, or lower values of the others");
+    EXPECT_EQ(refusal({"ms=8.65", "a=8", "b=2"}), "no error");  // 12.98 slots take 13
+    EXPECT_NE(refusal({"ms=8", "a=8", "b=2"}), "no error");
+    // The time that is said to be valid is.
+    for (int a = 0; a <= 42; ++a) {
+        const std::string why = refusal({"ms=1", "a=" + std::to_string(a)});
+        const auto begin = why.find("valid: ") + 7;
+        const auto ms = why.substr(begin, why.find(' ', begin) - begin);
+        EXPECT_EQ(refusal({"ms=" + ms, "a=" + std::to_string(a)}), "no error") << ms;
+        EXPECT_NE(refusal({"ms=" + ms, "a=" + std::to_string(a + 1)}), "no error") << ms;
+    }
+}
+
 TEST(SettingsTable, ARuleNamesBothSettingsWithTheirValuesAndWhatIsValid) {
     const auto keys =
         keys_of_rows({{.path = "a", .type = kind::boolean, .fallback = "off"},

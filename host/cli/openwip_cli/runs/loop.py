@@ -11,7 +11,7 @@ from ..errors import Stop, not_valid
 from ..figures.checks import LATE_SHARE
 from ..machine.places import Places
 from ..settings import radios, table
-from ..settings.scenario import Scenario, check_cables, check_free_running, text_of
+from ..settings.scenario import Scenario, check_free_running, check_rules, text_of
 
 AUTO, AS_SET = "auto", "as_set"
 SECONDS = 10.0  # seconds of bursts and slots, at each radio
@@ -143,7 +143,7 @@ def take(
         )
     # so that the report's `config` shows the settings of this run
     scenario.values.update(loop.settings, **fader, **{"link.loop": AS_SET})
-    check_cables(scenario)
+    check_rules(scenario)
     check_free_running(scenario)
     doubts = [
         f"{one.radio}: {doubt}" for one, measured in found.items() for doubt in not_shown(measured)

@@ -327,7 +327,9 @@ class Code:
         for p in PROCESSES:
             parts.append(
                 f"\n{p}_configuration read_{p}(const settings& s) {{\n"
-                f"    check_rules(s, rules_of(process::{p}));\n    {p}_configuration c;\n"
+                f"    check_rules(s, rules_of(process::{p}));\n"
+                + f"    check_sums(s, sums_of(process::{p}));\n" * bool(rules.sums_of(p))
+                + f"    {p}_configuration c;\n"
             )
             for m in self.own[p]:
                 parts.append(f"    c.{m.name} = {m.read.format(f'name::{name_of(m.key)}')};\n")
@@ -429,6 +431,10 @@ def rule_row(r: rules.Rule) -> str:
     return f"    {{{', '.join(columns)}}},\n"
 
 
+def sum_row(r: rules.Sum) -> str:
+    return f"    {{{text(r.of)}, {joined(r.at_least)}, {r.plus}, {text(r.why)}}},\n"
+
+
 def control_row(r: monitor.Row) -> str:
     words = ", ".join(map(text, r.choices))
     return (
@@ -448,6 +454,7 @@ def function(result: str, name: str, values: dict[str, str]) -> str:
 
 def rows() -> str:
     rules_of = {p: rules.rules_of(p) for p in PROCESSES}
+    sums_of = {p: rules.sums_of(p) for p in PROCESSES}
     parts = [
         HEAD,
         '#include "config/setting_rules.h"\n#include "config/settings_table.h"\n\n'
@@ -460,14 +467,26 @@ def rows() -> str:
         if found:
             body = "".join(map(rule_row, found))
             parts.append(f"\nconstexpr setting_rule {p}_rules[] = {{\n{body}}};\n")
+    for p, sums in sums_of.items():
+        if sums:
+            body = "".join(map(sum_row, sums))
+            parts.append(f"\nconstexpr setting_sum {p}_sums[] = {{\n{body}}};\n")
     parts.append("\n}  // namespace\n")
     row_type, rule_type = "std::span<const setting_row>", "std::span<const setting_rule>"
+    sum_type = "std::span<const setting_sum>"
     parts.append(function(row_type, "rows_of", {p: f"{p}_rows" for p in PROCESSES}))
     parts.append(
         function(
             rule_type,
             "rules_of",
             {p: f"{rule_type}({p}_rules)" if found else "{}" for p, found in rules_of.items()},
+        )
+    )
+    parts.append(
+        function(
+            sum_type,
+            "sums_of",
+            {p: f"{sum_type}({p}_sums)" if found else "{}" for p, found in sums_of.items()},
         )
     )
     controls = "".join(map(control_row, monitor.rows()))

@@ -5,9 +5,11 @@ evaluates its options by them here, a process its configuration by the same rows
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..air import SLOTS_PER_SECOND
 from ..errors import BadInput, shown
 from . import table
 
@@ -110,6 +112,65 @@ def rules_of(program: str) -> list[Rule]:
 
 
 _of_command = functools.cache(rules_of)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sum:
+    """The slots that the time `of` (ms) takes have to be at least the sum of the settings `at_least`
+    (slots) and `plus`."""
+
+    of: str
+    at_least: tuple[str, ...]
+    plus: int
+    why: str
+
+    def refusal(self, ms: float, values: Mapping[str, int], name: Callable[[str], str]) -> str:
+        """What is wrong, and what would be valid; empty: nothing is. `name`: the name of a setting,
+        as the user knows it; a setting without a value counts as 0."""
+        slots, given = slots_of(ms), [values.get(key) or 0 for key in self.at_least]
+        if slots >= (least := sum(given) + self.plus):
+            return ""
+        terms = "".join(f"{name(key)} = {n} + " for key, n in zip(self.at_least, given))
+        # Hundredths of a ms, rounded down, still take as many slots.
+        valid = math.floor(least * 100_000 / SLOTS_PER_SECOND) / 100
+        return (
+            f"its {slots} slots are fewer than {terms}{self.plus} {self.why}; valid: {valid:g} ms or"
+            " more, or lower values of the others"
+        )
+
+
+def slots_of(ms: float) -> int:
+    """The slots that a time takes, rounded up."""
+    return math.ceil(ms * SLOTS_PER_SECOND / 1000 - 1e-9)
+
+
+def sums_of(program: str) -> list[Sum]:
+    """The sums between settings that the program has."""
+    keys = set(table.keys_of(program))
+    found = []
+    for row in table.tree().get("sums", ()):
+        if row["of"] in keys and keys & set(row["at_least"]):
+            # A process reads all of them; a command computes what it has no setting of.
+            found.append(Sum(row["of"], tuple(row["at_least"]), int(row["plus"]), row["why"]))
+    return found
+
+
+@functools.cache
+def feedback_slots() -> int:
+    """The slots of the retransmission delay that the feedback takes, beside lead and fader."""
+    (delay,) = (s for s in sums_of("macd") if s.of == "link.retransmission_delay_ms")
+    return delay.plus
+
+
+def check_sums(command: str, values: Mapping[str, Any]) -> None:
+    """BadInput: a sum between settings of a command is broken. `values` may have settings of a
+    process that the command computes."""
+    flags = {s.key: s.flag or s.key for s in table.settings_of(command)}
+    for one in sums_of(command):
+        if (ms := values.get(one.of)) is None:
+            continue
+        if why := one.refusal(ms, values, lambda key: flags.get(key, key)):
+            raise BadInput(f"{flags[one.of]} is {ms:g}: {why}")
 
 
 def excluded(command: str, of: str, needs: str) -> tuple[str, ...]:

@@ -21,7 +21,6 @@ USUAL_SPEED_KMH = 30.0  # default of channels that move
 TRACE, NONE = ".h5", "none"
 # default SNR with a channel definition; SNR at unit gain with a trace
 USUAL_SNR_DB, UNIT_SNR_OF_TRACE_DB = 16.0, 34.0
-FEEDBACK_SLOTS = 3  # host/macd/macd_config.cpp: of the retransmission delay, beside the lead
 SETTINGS = settings_of("demo")
 # channels that take no speed
 MOVES_BY_ITSELF = rules.excluded("demo", "channel.speed_kmh", "channel.model")
@@ -46,7 +45,7 @@ def by_clock(
     the defaults of the base station's radio; None: it is not known."""
     free = clock == "realtime"
     radio = radio or radios.station_defaults()
-    delay = (radio.delay_slots if free else 3) + fader_slots
+    delay = (radio.delay_slots if free else rules.feedback_slots()) + fader_slots
     return {
         "link.transmit_lead_slots": radio.lead_slots if free else 0,
         "link.retransmission_delay_ms": delay * 1000 / SLOTS_PER_SECOND,
@@ -118,9 +117,7 @@ class Scenario:
 
     @property
     def retransmission_delay_slots(self) -> int:
-        return max(
-            3, math.ceil(self["link.retransmission_delay_ms"] * SLOTS_PER_SECOND / 1000 - 1e-9)
-        )
+        return max(rules.feedback_slots(), rules.slots_of(self["link.retransmission_delay_ms"]))
 
     @property
     def speed_kmh(self) -> float | None:
@@ -150,9 +147,10 @@ def scenario_of(values: dict[str, Any], settings: list[Setting]) -> Scenario:
 
 
 def check_rules(scenario: Scenario) -> None:
-    """The rules of the table between the settings that the scenario has."""
+    """The rules and sums of the table between the settings that the scenario has."""
     command = "demo" if "air.clock" in scenario.values else "emulate"
     rules.check(command, scenario.values, text_of)
+    rules.check_sums(command, scenario.values | {"link.fader_slots": scenario.fader_slots})
 
 
 def check_together(scenario: Scenario) -> Scenario:
@@ -163,27 +161,11 @@ def check_together(scenario: Scenario) -> Scenario:
             "--air is 'radio'; valid in a demo: medium, cabled; the same scenario file over radios:"
             " ./openwip station base|terminal --config FILE --radio ARGS --peer HOST"
         )
-    check_cables(scenario)
     if scenario.values.get("air.clock") == "realtime":
         check_free_running(scenario)
     if "radio.product" in scenario.values:
         radios.radios(scenario)
     return scenario
-
-
-def check_cables(scenario: Scenario) -> None:
-    if not scenario.cabled:
-        return
-    least = (
-        scenario.values.get("link.transmit_lead_slots", 0) + FEEDBACK_SLOTS + scenario.fader_slots
-    )
-    if scenario.retransmission_delay_slots < least:
-        raise not_valid(
-            "--retransmission-delay-ms",
-            f"{scenario['link.retransmission_delay_ms']:g}",
-            f"{least * 1000 / SLOTS_PER_SECOND:g}..32",
-            more=f" with --air cabled, whose fader takes {scenario['fader.delay_samples']} samples",
-        )
 
 
 def check_attenuator(scenario: Scenario) -> None:
@@ -214,13 +196,14 @@ def check_attenuator(scenario: Scenario) -> None:
 
 
 def check_free_running(scenario: Scenario) -> None:
-    lead, delay = scenario["link.transmit_lead_slots"], scenario.retransmission_delay_slots
-    if lead < 2 or delay < lead + FEEDBACK_SLOTS:
+    if (lead := scenario["link.transmit_lead_slots"]) < 2:
         raise not_valid(
             "--transmit-lead-slots",
             lead,
-            f"2..{delay - FEEDBACK_SLOTS} slots, the rest of the delay is for the feedback",
-            more=f" with --clock realtime and a retransmission delay of {delay} slots",
+            f"2..{scenario.retransmission_delay_slots - rules.feedback_slots()} slots, the rest of"
+            " the delay is for the feedback",
+            more=" with --clock realtime and a retransmission delay of"
+            f" {scenario.retransmission_delay_slots} slots",
         )
     scenario.values["air.speed"] = 1.0
 

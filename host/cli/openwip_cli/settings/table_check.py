@@ -21,6 +21,7 @@ PROGRAMS = set(
 )
 TYPES = set("integer real boolean choice text integers reals impairments".split())
 RULE_COLUMNS = set("of is is_not needs to_be not_to_be why in".split())
+SUM_COLUMNS = set("of at_least plus why".split())
 CHECKS = set(
     "endpoint endpoint_or_none extension folder_or_none line_endpoint namespace uplink_endpoint"
     " word"
@@ -39,6 +40,8 @@ def check(text: str, file: str) -> None:
         check_entry(f"{file}: {key}", entry)
     for number, rule in enumerate(table.tree().get("rules", ()), 1):
         check_rule(f"{file}: rule {number}", rule)
+    for number, one in enumerate(table.tree().get("sums", ()), 1):
+        check_sum(f"{file}: sum {number}", one)
 
 
 def one_of(where: str, what: str, given: Any, valid: set[str]) -> None:
@@ -78,6 +81,15 @@ def check_rule(where: str, rule: dict[str, Any]) -> None:
         )
     if {"is", "is_not"} <= set(rule):
         raise BadInput(f"{where}: is and is_not are both given; valid: one of the two, or neither")
+
+
+def check_sum(where: str, one: dict[str, Any]) -> None:
+    if one.keys() != SUM_COLUMNS:
+        raise BadInput(f"{where}: has {', '.join(one)}; valid: {', '.join(sorted(SUM_COLUMNS))}")
+    for key in (one["of"], *one["at_least"]):
+        one_of(where, "setting", key, set(table.entries()))
+    if not str(one["plus"]).isdigit():
+        raise not_valid(f"{where}: plus", repr(one["plus"]), "a whole number of slots")
 
 
 def check_column(where: str, column: str, value: Any) -> None:
