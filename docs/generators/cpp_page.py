@@ -21,7 +21,7 @@ ROOMS = {
     "mac/link": "MAC of the OFDM link: scheduler, adaptation, ARQ",
     "mac/uplink": "MAC of an uplink by radio, of both ends",
     "mac/calendar": "Events in order of time",
-    "mac/relay": "Relays: TCP-L, delay injection",
+    "mac/relay": "Relays: TCP-L, delay injection, Snoop",
     "mac/umts": "UMTS bearers",
     "mac/wlan": "802.11b",
     "mac/handover": "Handovers between networks",

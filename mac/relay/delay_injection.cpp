@@ -4,12 +4,26 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "types/require.h"
-#include "wire/ip_header.h"
 #include "wire/tcp_options.h"
 
 namespace wip {
+namespace {
+
+// The timestamp that a segment echoes.
+std::optional<std::uint32_t> echo_of(tcp::bytes options) {
+    std::optional<std::uint32_t> echo;
+    tcp::for_each_option(options, [&echo](std::uint8_t kind, std::span<const std::uint8_t> option) {
+        if (kind == tcp::option_timestamps && option.size() == 10) echo = tcp::read32(option, 6);
+        return !echo;
+    });
+    return echo;
+}
+
+}  // namespace
+
 void delay_injection_config::check() const {
     check_range(static_ms, setting::delay_injection_static_ms);
     check_range(factor, setting::delay_injection_factor);
@@ -57,46 +71,21 @@ delay_injection::delay_injection(const delay_injection_config& config) : config_
     config.check();
 }
 
-std::optional<delay_injection::segment> delay_injection::read(
-    std::span<const std::uint8_t> packet) {
-    const auto ip = read_ip_header(packet);
-    if (!ip || ip->total_bytes != packet.size() ||
-        packet.size() < ip->header_bytes + tcp::least_header)
-        return std::nullopt;
-    const bool is_ipv4 = ip->version == 4;
-    if (packet[is_ipv4 ? 9 : 6] != tcp::protocol) return std::nullopt;
-    if (is_ipv4 && (tcp::read16(packet, 6) & 0x3fff) != 0) return std::nullopt;  // a fragment
-    const auto segment_bytes = packet.subspan(ip->header_bytes);
-    const std::size_t header = std::size_t{4} * (segment_bytes[12] >> 4);
-    if (header < tcp::least_header || header > segment_bytes.size()) return std::nullopt;
-    segment s;
-    std::ranges::copy(packet.subspan(is_ipv4 ? 12 : 8, is_ipv4 ? 8 : 32), s.key.addresses.begin());
-    s.key.ports = tcp::read32(segment_bytes, 0);
-    s.flags = segment_bytes[13];
-    s.data = segment_bytes.size() > header;
-    tcp::for_each_option(segment_bytes.first(header).subspan(tcp::least_header),
-                         [&s](std::uint8_t kind, std::span<const std::uint8_t> option) {
-                             if (kind == tcp::option_timestamps && option.size() == 10)
-                                 s.echo = tcp::read32(option, 6);
-                             return !s.echo;
-                         });
-    return s;
-}
-
 bool delay_injection::offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag) {
     std::int64_t due = now_ns;
     if (config_.kind != delay_injection_config::mode::off)
-        if (const auto s = read(packet)) due = evaluate(*s, now_ns);
+        if (const auto s = tcp::read_segment(packet)) due = evaluate(*s, now_ns);
     in_.add(packet.size());
     queued_.add(packet.size());
     waiting_.emplace(place{due, next_++}, held_packet{{packet.begin(), packet.end()}, tag, now_ns});
     return true;
 }
 
-std::int64_t delay_injection::evaluate(const segment& s, std::int64_t now_ns) {
+std::int64_t delay_injection::evaluate(const tcp::segment& s, std::int64_t now_ns) {
     const auto found = flows_.find(s.key);
+    const auto echo = echo_of(s.options);
     const bool acknowledges =
-        (s.flags & (tcp::syn | tcp::fin | tcp::rst | tcp::ack)) == tcp::ack && !s.data && s.echo;
+        (s.flags & (tcp::syn | tcp::fin | tcp::rst | tcp::ack)) == tcp::ack && s.data == 0 && echo;
     if (!acknowledges) {
         if (found == flows_.end()) return now_ns;
         release(found->second, now_ns);
@@ -113,9 +102,9 @@ std::int64_t delay_injection::evaluate(const segment& s, std::int64_t now_ns) {
     }
     const bool is_new = expired || found == flows_.end();
     flow& f = is_new ? open(s.key, now_ns) : found->second;
-    if (is_new) f.first_ns = now_ns, f.echo = *s.echo;
+    if (is_new) f.first_ns = now_ns, f.echo = *echo;
     f.used_ns = now_ns;
-    return sample(f, now_ns, *s.echo);
+    return sample(f, now_ns, *echo);
 }
 
 std::int64_t delay_injection::sample(flow& f, std::int64_t now_ns, std::uint32_t echo) {
@@ -146,7 +135,7 @@ std::int64_t delay_injection::sample(flow& f, std::int64_t now_ns, std::uint32_t
     return f.until_ns;
 }
 
-delay_injection::flow& delay_injection::open(const flow_key& key, std::int64_t now_ns) {
+delay_injection::flow& delay_injection::open(const tcp::flow_key& key, std::int64_t now_ns) {
     if (static_cast<int>(flows_.size()) >= config_.most_flows) {
         const auto oldest = std::ranges::min_element(
             flows_, {}, [](const auto& entry) { return entry.second.used_ns; });

@@ -12,17 +12,15 @@
 // flow makes room for another one, by flush() and by another mode.
 #pragma once
 
-#include <array>
-#include <compare>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "port/packet_link.h"
 #include "relay/delay_rule.h"
+#include "wire/tcp_segment.h"
 
 namespace wip {
 
@@ -65,11 +63,6 @@ private:
         int tag = 0;
         std::int64_t offered_ns = 0;
     };
-    struct flow_key {
-        std::array<std::uint8_t, 32> addresses{};
-        std::uint32_t ports = 0;
-        auto operator<=>(const flow_key&) const = default;
-    };
     struct flow {
         explicit flow(const delay_injection_config& c) : rule(c) {}
         delay_rule rule;
@@ -79,19 +72,12 @@ private:
         std::int64_t until_ns = 0;  // end of the hold
         std::vector<std::uint64_t> held;
     };
-    struct segment {
-        flow_key key;
-        std::uint8_t flags = 0;
-        bool data = false;
-        std::optional<std::uint32_t> echo;
-    };
-    using flow_map = std::map<flow_key, flow>;
+    using flow_map = std::map<tcp::flow_key, flow>;
 
-    static std::optional<segment> read(std::span<const std::uint8_t> packet);
-    flow& open(const flow_key& key, std::int64_t now_ns);
+    flow& open(const tcp::flow_key& key, std::int64_t now_ns);
     void release(flow& f, std::int64_t now_ns);
     // Time at which the packet leaves.
-    std::int64_t evaluate(const segment& s, std::int64_t now_ns);
+    std::int64_t evaluate(const tcp::segment& s, std::int64_t now_ns);
     std::int64_t sample(flow& f, std::int64_t now_ns, std::uint32_t echo);
 
     delay_injection_config config_;

@@ -13,7 +13,7 @@ using bytes = std::span<const std::uint8_t>;
 inline constexpr std::uint8_t fin = 0x01, syn = 0x02, rst = 0x04, psh = 0x08, ack = 0x10;
 inline constexpr std::size_t least_header = 20;
 inline constexpr int protocol = 6;
-inline constexpr std::uint8_t option_scale = 3, option_timestamps = 8;
+inline constexpr std::uint8_t option_scale = 3, option_sack = 5, option_timestamps = 8;
 
 inline std::uint16_t read16(bytes b, std::size_t at) {
     return static_cast<std::uint16_t>(b[at] << 8 | b[at + 1]);
