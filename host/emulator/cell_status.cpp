@@ -93,6 +93,26 @@ void fill_delay_injection(const delayed_pair& links, MacStatus& status) {
     }
 }
 
+void fill_snoop(const snoop& agent, MacStatus& status) {
+    const auto& c = agent.count();
+    auto& down = *status.mutable_downlink();
+    add_to(*down.mutable_in(), c.retransmitted);
+    if (c.retransmitted.packets > 0) add_to(*down.mutable_copies(), c.retransmitted);
+    auto& s = *status.mutable_snoop();
+    s.set_connections(agent.connections());
+    host::set(*s.mutable_cached(), agent.cached());
+    host::set(*s.mutable_retransmitted(), c.retransmitted);
+    s.set_by_duplicate(c.by_duplicate);
+    s.set_by_partial(c.by_partial);
+    s.set_by_timeout(c.by_timeout);
+    host::set(*s.mutable_suppressed_duplicates(), c.suppressed_duplicates);
+    host::set(*s.mutable_suppressed_old(), c.suppressed_old);
+    host::set(*s.mutable_cache_full(), c.cache_full);
+    s.set_sender_retransmissions(c.sender_retransmissions);
+    s.set_given_up(c.given_up);
+    s.set_round_trip_ms(c.round_trip_ms);
+}
+
 void fill_terminal(const emulated_cell& cell, MacStatus& status) {
     fill_users(cell, status, fill_terminal_of);
 }

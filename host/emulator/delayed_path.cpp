@@ -58,6 +58,7 @@ void pair_path::fill_base(MacStatus& status) const {
     fill_sender(links.downlink().sums(), *status.mutable_downlink());
     fill_receiver(links.uplink().sums(), *status.mutable_uplink());
     fill_delay_injection(links, status);
+    if (const auto* agent = carrier->agent()) fill_snoop(*agent, status);
 }
 
 void pair_path::fill_terminal(MacStatus& status) const {

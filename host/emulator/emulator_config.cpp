@@ -463,6 +463,7 @@ emulator_config translate(config::settings& s) {
     c.handover = handover_from(s, v);
     c.recorded = recorded_from(v.trace, c.cell);
     delay_injection_from(v.delay_injection, c);
+    c.snoop.on = v.link.snoop;
     return c;
 }
 

@@ -19,6 +19,7 @@
 #include "packet/wired_link.h"
 #include "queue/queue_config.h"
 #include "relay/delay_rule.h"
+#include "relay/snoop.h"
 #include "runtime/telemetry_rates.h"
 #include "station/link_settings.h"
 #include "tun/tun_device.h"
@@ -76,6 +77,7 @@ struct emulator_config {
     trace_path_config recorded;
     // Injected delay of acknowledgements on their way to the terminals, and to the server.
     delay_injection_config delay_down, delay_up;
+    snoop_config snoop;  // between the wired network and the radio link
     channel_config channel;
     interface_config server;
     std::vector<interface_config> terminals;

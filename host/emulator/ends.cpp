@@ -25,7 +25,11 @@ packet_model::terminal_router make_router(const emulator_config& c) {
 void add_router(const packet_model::terminal_router& router,
                 openwip::control::Direction& downlink) {
     host::add_refused(downlink, packet_model::no_such_terminal, router.dropped());
-    if (router.copies().packets > 0) host::set(*downlink.mutable_copies(), router.copies());
+    if (router.copies().packets == 0) return;
+    // Beside those of a Snoop agent.
+    const auto& others = downlink.copies();
+    host::set(*downlink.mutable_copies(),
+              packets_bytes{others.packets(), others.bytes()} + router.copies());
 }
 
 bool serve(host::control_socket& socket, const answers& with, host::ending& end) {

@@ -15,6 +15,7 @@
 #include "emulator/emulator_config.h"
 #include "journal/packet_record.h"
 #include "port/packet_link.h"
+#include "relay/snoop.h"
 #include "schema/control.pb.h"
 
 namespace wip::emulator {
@@ -43,6 +44,9 @@ public:
     // function ends that. A link may have no journal of packets.
     using packet_fn = std::function<void(const packet_record&, int user)>;
     virtual void follow_packets(const packet_fn& /*take*/) {}
+    // The Snoop agent, nullptr where there is none. Copies that it sends again are not part of `in`
+    // in the sums of a chain of links that begins before it.
+    virtual const snoop* agent() const { return nullptr; }
     // The live settings whose value has changed by itself: one that held for a limited time which
     // is over, or the network of a terminal that has moved.
     struct moved_setting {
@@ -50,6 +54,9 @@ public:
     };
     virtual std::vector<moved_setting> moved_settings(std::int64_t /*now_ns*/) { return {}; }
 };
+
+// Links with a Snoop agent before the downlink of `links`, and behind its uplink.
+std::unique_ptr<link_pair> with_snoop(std::unique_ptr<link_pair> links, const snoop_config& config);
 
 std::unique_ptr<link_pair> make_umts_links(const emulator_config& config);
 std::unique_ptr<link_pair> make_hetnet_path(const emulator_config& config);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <utility>
+
 #include "emulator/link_pair.h"
 #include "packet/wired_link.h"
 
@@ -27,15 +29,18 @@ private:
 }  // namespace
 
 std::unique_ptr<link_pair> make_links(const emulator_config& config) {
+    const auto with_agent = [&config](std::unique_ptr<link_pair> links) {
+        return config.snoop.on ? with_snoop(std::move(links), config.snoop) : std::move(links);
+    };
     switch (config.kind) {
         case link_kind::umts:
-            return make_umts_links(config);
+            return with_agent(make_umts_links(config));
         case link_kind::wlan:
-            return make_wlan_path(config);
+            return make_wlan_path(config);  // its agent stands behind the wired network
         case link_kind::hetnet:
-            return make_hetnet_path(config);
+            return with_agent(make_hetnet_path(config));
         case link_kind::trace:
-            return make_trace_path(config);
+            return with_agent(make_trace_path(config));
         default:
             return std::make_unique<wire>(config);
     }

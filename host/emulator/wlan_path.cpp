@@ -24,15 +24,17 @@ void fill_link(const wlan::wlan_cell::node_counts& c, const packets_bytes& deliv
 
 class wlan_path final : public link_pair {
 public:
-    explicit wlan_path(const wlan_path_config& c)
+    wlan_path(const wlan_path_config& c, const snoop_config& s)
         : config_(c),
           to_base_(c.to_base, 1),
           from_base_(c.from_base, 2),
-          cell_(c.cell, errors_of(c)) {
+          cell_(c.cell, errors_of(c)),
+          agent_(s),
+          has_agent_(s.on) {
         // Packets of the wired network go on to the cell, with the time that they took in it.
         to_base_.deliver_to([this](const link_packet& p) {
             cell_.set_wired(p.due_ns - p.offered_ns);
-            cell_.downlink().offer(p.data, p.due_ns, p.tag);
+            down().offer(p.data, p.due_ns, p.tag);
             return 0;
         });
     }
@@ -83,6 +85,7 @@ public:
     }
 
     void follow_packets(const packet_fn& take) override { cell_.follow(take); }
+    const snoop* agent() const override { return has_agent_ ? &agent_ : nullptr; }
 
 private:
     static wlan::wlan_cell::make_errors errors_of(const wlan_path_config& c) {
@@ -95,16 +98,24 @@ private:
         };
     }
 
+    packet_link& down() { return has_agent_ ? radio_down_ : cell_.downlink(); }
+    packet_link& up() { return has_agent_ ? radio_up_ : cell_.uplink(); }
+
     wlan_path_config config_;
     packet_model::wired_link to_base_, from_base_;
     wlan::wlan_cell cell_;
-    link_chain downlink_{to_base_, cell_.downlink()}, uplink_{cell_.uplink(), from_base_};
+    snoop agent_;  // at the access point, between cell and wired network
+    bool has_agent_;
+    // The radio link with the agent. Where there is none, downlink_ and uplink_ take its place.
+    link_chain radio_down_{agent_.downlink(), cell_.downlink()},
+        radio_up_{cell_.uplink(), agent_.uplink()};
+    link_chain downlink_{to_base_, down()}, uplink_{up(), from_base_};
 };
 
 }  // namespace
 
 std::unique_ptr<link_pair> make_wlan_path(const emulator_config& config) {
-    return std::make_unique<wlan_path>(config.wlan);
+    return std::make_unique<wlan_path>(config.wlan, config.snoop);
 }
 
 }  // namespace wip::emulator

@@ -428,3 +428,80 @@ TEST(WlanPath, TellsOfEachStationAndOfEachPacketOfIts) {
     }
     EXPECT_STREQ(injection[0].first.dropped, "wlan_queue_full");
 }
+
+namespace {
+
+// A TCP segment between a server's port 80 and a terminal's port 5000.
+std::vector<std::uint8_t> segment(bool up, std::uint32_t sequence, std::uint32_t acknowledgement,
+                                  std::size_t data) {
+    auto p = ip_packet(40 + data, 6);
+    const auto put = [&p](std::size_t at, std::uint32_t v, std::size_t width) {
+        for (std::size_t i = 0; i < width; ++i)
+            p[at + i] = static_cast<std::uint8_t>(v >> 8 * (width - 1 - i));
+    };
+    put(20, up ? 5000 : 80, 2);
+    put(22, up ? 80 : 5000, 2);
+    put(24, sequence, 4);
+    put(28, acknowledgement, 4);
+    p[32] = 0x50, p[33] = 0x10;
+    return p;
+}
+
+}  // namespace
+
+TEST(SnoopPath, CopiesAndSuppressedAcknowledgementsAreInTheSums) {
+    constexpr std::int64_t ms = 1'000'000;
+    for (const char* kind : {"link.kind=wlan", "link.kind=umts", "link.kind=hetnet"}) {
+        config::settings s(emulator_keys());
+        for (const auto* a : {kind, "terminal.namespace=x", "link.snoop=on"}) s.merge_assignment(a);
+        pair_path path(translate(s));
+        std::uint64_t down = 0, up = 0;
+        path.downlink().deliver_to([&](const link_packet&) { return ++down, 0; });
+        path.uplink().deliver_to([&](const link_packet&) { return ++up, 0; });
+        const auto give = [&](std::int64_t at, packet_link& way,
+                              const std::vector<std::uint8_t>& p) {
+            path.links.advance(at * ms);
+            way.offer(p, at * ms, 0);
+            path.links.advance(at * ms);
+        };
+        for (std::uint32_t n = 0; n < 4; ++n)
+            give(100, path.downlink(), segment(false, 1 + 100 * n, 1, 100));
+        for (std::int64_t i = 0; i < 3; ++i) give(600 + i, path.uplink(), segment(true, 1, 101, 0));
+        give(603, path.uplink(), segment(true, 1, 401, 0));
+        path.links.advance(5000 * ms);
+        EXPECT_EQ(down, 5U) << kind;  // four, and the copy
+        EXPECT_EQ(up, 2U) << kind;    // two of four acknowledgements
+        openwip::control::MacStatus base, terminal;
+        path.fill_base(base);
+        path.fill_terminal(terminal);
+        expect_sums(base.downlink(), kind);
+        expect_sums(terminal.uplink(), kind);
+        EXPECT_EQ(base.downlink().in().packets(), 5U) << kind;
+        EXPECT_EQ(base.downlink().copies().bytes(), 140U) << kind;
+        EXPECT_EQ(terminal.downlink().in().bytes(), 5U * 140U) << kind;
+        EXPECT_EQ(base.snoop().by_duplicate(), 1U) << kind;
+        EXPECT_EQ(base.snoop().suppressed_duplicates().bytes(), 80U) << kind;
+        EXPECT_EQ(base.snoop().cached().packets(), 0U) << kind;
+        const auto& dropped = terminal.uplink().dropped();
+        EXPECT_TRUE(std::ranges::any_of(dropped, [](const auto& d) {
+            return d.reason() == snoop::duplicate_suppressed && d.count().bytes() == 80;
+        })) << kind;
+    }
+}
+
+TEST(SnoopPath, IsRefusedWhereNoLinkHasAPlaceForIt) {
+    for (const char* kind : {"wire", "ofdm"}) {
+        config::settings s(emulator_keys());
+        for (const std::string& a :
+             {std::string("link.kind=") + kind, std::string("terminal.namespace=x"),
+              std::string("link.snoop=on")})
+            s.merge_assignment(a);
+        try {
+            translate(s);
+            FAIL() << kind;
+        } catch (const config::error& e) {
+            EXPECT_NE(std::string(e.what()).find("link.snoop"), std::string::npos) << e.what();
+            EXPECT_NE(std::string(e.what()).find(kind), std::string::npos) << e.what();
+        }
+    }
+}

@@ -90,6 +90,17 @@ def injection_words(d: dict[str, Any]) -> str:
     )
 
 
+def snoop_words(s: dict[str, Any]) -> str:
+    """Words on a Snoop agent. `s`: from emulate.snoop_report()."""
+    return (
+        f"{s['retransmitted']['packets']} segments sent again ({s['by_duplicate']} after a"
+        f" duplicate acknowledgement, {s['by_partial']} after a partial one, {s['by_timeout']} after"
+        f" a timeout); {s['suppressed_duplicates']['packets']} duplicate and"
+        f" {s['suppressed_old']['packets']} old acknowledgements suppressed;"
+        f" {s['cache_full']['packets']} segments found no room; {s['given_up']} given up"
+    )
+
+
 def mobility_lines(m: dict[str, Any]) -> list[str]:
     """The lines about networks. `m`: from emulate.mobility_report()."""
     rate = m["mean_rate_bps"]
@@ -123,6 +134,8 @@ def emulator_lines(r: dict[str, Any]) -> list[str]:
     d, lines = e.get("delay_injection"), []
     if d:
         lines.append("  injection    " + injection_words(d))
+    if e.get("snoop"):
+        lines.append("  Snoop        " + snoop_words(e["snoop"]))
     for n, node in enumerate(e.get("wlan") or []):
         lines.append(
             f"  802.11 node {n} {node['attempts']} attempts, {node['failed']} failed"

@@ -361,6 +361,18 @@ def recorded_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any
     }
 
 
+def snoop_report(base: pb.MacStatus) -> dict[str, Any] | None:
+    """Counts of the Snoop agent; those of packets with their bytes."""
+    if not base.HasField("snoop"):
+        return None
+    return {
+        name: {"packets": value.packets, "bytes": value.bytes}
+        if isinstance(value, pb.PacketsBytes)
+        else value
+        for name, value in link_counts.counts_of(base.snoop, "").items()
+    }
+
+
 def emulator_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any]:
     return {
         "mean_snr_db": terminal.radio.mean_snr_db,
@@ -373,6 +385,7 @@ def emulator_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any
             if base.HasField("delay_injection")
             else None
         ),
+        "snoop": snoop_report(base),
     }
 
 
