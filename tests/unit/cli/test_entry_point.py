@@ -11,111 +11,18 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 from openwip_cli.machine import places
 
-TOP = pathlib.Path(__file__).resolve().parents[3]
-OPENWIP = TOP / "openwip"
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from entry_point_world import OPENWIP, TOP, EntryPointCase
+
 BUILD = os.environ.get("OPENWIP_BUILD", str(TOP / "build"))
-PARTS = "demo emulate tcp-l capture record channel radio switch-table monitor curves bench"
-
-TOOLS = {
-    "dpkg-query": 'sed "s/$/ install ok installed/" "$WORLD/installed"',
-    # Names that are only mentioned (MENTIONED) have no record. A name that is not known is taken as
-    # a pattern, as apt does: then it prints other packages, and it knows only what is installed
-    # when there are no lists.
-    "apt-cache": (
-        'shift; for name; do\n[ -e "$WORLD/lists" ] && ! grep -qx -- "$name" "$WORLD/unknown" ||'
-        ' {\ncase $name in *+*) printf "Package: libapt-pkg6.0\\nStatus: install ok'
-        ' installed\\n\\n" ;; esac; continue; }\ncase " $MENTIONED " in *" $name "*) ;; *) printf'
-        ' "Package: %s\\nFilename: pool/%s.deb\\n\\n" "$name" "$name" ;; esac; done'
-    ),
-    # "$#" arguments: -o APT::Status-Fd=3 install -y -q --no-install-recommends NAME...
-    "apt-get": (
-        'shift 2; echo "apt-get $*" >>"$WORLD/asked"; [ "$1" = install ] || { [ -z "$NO_NETWORK" ]'
-        ' || exit 100; touch "$WORLD/lists"; : >"$WORLD/unknown"; exit 0; }\n[ ! -e "$WORLD/old" ]'
-        ' || { rm "$WORLD/old"; exit 100; }\necho "dlstatus:1:40.5:Retrieving file 2 of 5" >&3;'
-        ' sleep "$PACE"\necho "pmstatus:libfirst:12.5:Unpacking libfirst (amd64)" >&3; sleep'
-        ' "$PACE"\nshift 4; printf "%s\\n" "$@" >>"$WORLD/installed"'
-    ),
-    "sudo": '"$@"',
-    "cmake": (
-        'echo "cmake" >>"$WORLD/asked"; touch "$OPENWIP_BUILD/build.ninja"; :'
-        f' >"$OPENWIP_BUILD/openwip-left-out"\nprintf "%s\\n" {PARTS}'
-        ' >"$OPENWIP_BUILD/openwip-parts"; [ -z "$LEFT_OUT" ] || {\nsed -i "/^$LEFT_OUT\\$/d"'
-        ' "$OPENWIP_BUILD/openwip-parts"\necho "openwip $LEFT_OUT (needs libmissing-dev)"'
-        ' >"$OPENWIP_BUILD/openwip-left-out"; }'
-    ),
-    "ninja": (
-        'case "$*" in *" -n "*) exit 0 ;; esac; shift 2; echo "ninja $*" >>"$WORLD/asked"\nstatus()'
-        ' { printf "%s\\n" "$NINJA_STATUS$2" | sed "s/%f/$1/; s/%t/40/"; }\nstatus 1 "Building a";'
-        ' sleep "$PACE"; status 10 "Building b"; sleep "$PACE"; exit "$NINJA_ENDS"'
-    ),
-    "python": (
-        '[ "$2" != -c ] || exit 0; shift 2; [ "$2" != check ] || exit 0; echo "python $*" | sed'
-        f' "s|{TOP}/||" >>"$WORLD/asked"'
-    ),
-}
 
 
-class EntryPoint(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.world = pathlib.Path(folder.name)
-        (self.world / "tools").mkdir()
-        (self.world / "installed").write_text("")
-        (self.world / "asked").write_text("")
-        (self.world / "lists").touch()
-        (self.world / "unknown").touch()
-        for name, text in TOOLS.items():
-            path = self.world / "tools" / name
-            path.write_text(f"#!/bin/sh\n{text}\n")
-            path.chmod(0o755)
-
-    def environment(self, **more):
-        return {
-            "PATH": f"{self.world}/tools:/usr/sbin:/usr/bin:/sbin:/bin",
-            "WORLD": str(self.world),
-            "PACE": "0",
-            "NINJA_ENDS": "0",
-            "LEFT_OUT": "",
-            "MENTIONED": "",
-            "NO_NETWORK": "",
-            "OPENWIP_BUILD": str(self.world / "build"),
-            "OPENWIP_PYTHON": str(self.world / "tools/python"),
-            "LC_ALL": "C.UTF-8",
-        } | more
-
-    def run_it(self, *arguments, **more):
-        (self.world / "asked").write_text("")
-        return subprocess.run(
-            [OPENWIP, *arguments],
-            capture_output=True,
-            text=True,
-            env=self.environment(**more),
-            cwd=self.world,
-            timeout=300,
-        )
-
-    @property
-    def asked(self):
-        return (self.world / "asked").read_text().splitlines()
-
-    def packages_of(self, *arguments):
-        done = self.run_it(*arguments)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return {
-            name
-            for line in self.asked
-            if line.startswith("apt-get install")
-            for name in line.split()[2:]
-            if not name.startswith("-")
-        }
-
+class EntryPoint(EntryPointCase):
     def everything(self):
         """The packages of the table but those of what has a `setup --...` of its own."""
         rows = re.findall(r"^([a-z0-9.+-]+)(?:/\S+)?\|([a-z0-9 -]+)\|.", OPENWIP.read_text(), re.M)
@@ -389,89 +296,6 @@ class EntryPoint(unittest.TestCase):
             0,
         )
         self.assertIn("ninja by 0", self.asked)
-
-    def test_at_the_end_of_the_tests_it_says_what_was_not_tested_and_what_adds_it(self):
-        build = self.world / "build"
-        for program in ("sigmf/bin/sigmf_validate", "campaigns/bin/snakemake"):
-            (build / program).parent.mkdir(parents=True)
-            (build / program).touch()
-            (build / program).chmod(0o755)
-        (self.world / "tools" / "ctest").write_text(
-            '#!/bin/sh\necho "100% tests passed, 0 tests failed out of 3"\nwhile [ "$1" !='
-            ' --output-junit ]; do shift; done\ncat >"$2" <<EOF\n<testsuite>\n<testcase'
-            ' name="test_a" status="run"/>\n<testcase name="system_test_ns3"'
-            ' status="notrun">\n<skipped'
-            ' message="SKIP_REGULAR_EXPRESSION_MATCHED"/>\n</testcase>\n</testsuite>\nEOF\nexit'
-            ' "$CTEST_ENDS"\n'
-        )
-        (self.world / "tools" / "ctest").chmod(0o755)
-        for ends in ("0", "8"):
-            done = self.run_it("test", CTEST_ENDS=ends)
-            self.assertEqual(done.returncode, int(ends), done.stderr)
-            self.assertIn("\n100% tests passed, 0 tests failed out of 3\n", done.stdout)
-            last = done.stdout.partition("out of 3\n")[2]
-            self.assertIn(
-                "test: not tested: TCP of ns-3 (--time ns3); to add it: ./openwip setup --ns3\n",
-                last,
-            )
-            self.assertIn(
-                "test: not tested: virtual time (--time virtual); to add it: ./openwip setup"
-                " --virtual-time\n",
-                last,
-            )
-            self.assertNotIn("SigMF", last)
-            self.assertIn("test: 1 tests were left out, whole or in part: system_test_ns3 (", last)
-        self.assertEqual((build / "openwip-skipped").read_text(), "system_test_ns3\n")
-
-    def run_with_failures(self, failed, failed_alone):
-        """`./openwip test` with a ctest of which these fail; when it is asked for some by name,
-        those that are not arithmetic run, and the second ones of them fail."""
-        (self.world / "tools" / "ctest").write_text(
-            f"""#!/bin/sh
-echo "$*" >>"{self.world}/ctest-asked"
-names="test_a {" ".join(failed)}" failed="{" ".join(failed)}"
-case "$*" in *" -R "*) names=$(echo " {" ".join(failed)} " | sed "s/ test_[a-z]*//g")
-    failed="{" ".join(failed_alone)}" ;; esac
-while [ "$1" != --output-junit ]; do shift; done
-exec >"$2"
-for name in $names; do
-    printf '<testcase name="%s">\\n' "$name"
-    case " $failed " in *" $name "*) echo '<failure message=""/>' ;; esac
-    echo "</testcase>"
-done
-[ -z "$failed" ] || exit 8
-"""
-        )
-        (self.world / "tools" / "ctest").chmod(0o755)
-        done = self.run_it("test")
-        asked = (self.world / "ctest-asked").read_text().splitlines()
-        (self.world / "ctest-asked").unlink()
-        return done, asked
-
-    def test_few_failed_tests_run_again_alone_and_are_named(self):
-        done, asked = self.run_with_failures(["system_a", "system_b"], [])
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(
-            "\ntest: 2 failed beside other tests and passed alone: system_a system_b\n", done.stdout
-        )
-        self.assertEqual(len(asked), 2)
-        self.assertTrue(asked[1].startswith("-j 1 "), asked)
-        self.assertTrue(asked[1].endswith(" -R ^(system_a|system_b)$ -LE ^sanitised$"), asked)
-
-    def test_a_test_that_fails_alone_too_has_failed(self):
-        done, asked = self.run_with_failures(["system_a", "system_b"], ["system_b"])
-        self.assertEqual((done.returncode, len(asked)), (8, 2), done.stderr)
-        self.assertIn("passed alone: system_a\n", done.stdout)
-
-    def test_an_arithmetic_test_that_failed_is_not_repeated(self):
-        done, _ = self.run_with_failures(["system_a", "test_sum"], [])
-        self.assertEqual(done.returncode, 8, done.stderr)
-        self.assertIn("passed alone: system_a\n", done.stdout)
-
-    def test_many_failed_tests_are_not_repeated(self):
-        done, asked = self.run_with_failures([f"system_{c}" for c in "abcdef"], [])
-        self.assertEqual((done.returncode, len(asked)), (8, 1), done.stderr)
-        self.assertNotIn("alone", done.stdout)
 
     def test_virtual_time_is_refused_before_anything_is_fetched_where_its_kernel_cannot_run(self):
         uname = self.world / "tools" / "uname"

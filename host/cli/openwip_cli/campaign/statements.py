@@ -274,9 +274,7 @@ def crossing(results: Results, check: Statement, case: Case) -> Finding:
             )
     xs = sorted(points)
     if len(xs) < 2 or xs[-1] != check["until"]:
-        raise LookupError(
-            f"too few values of {over} up to {check['until']} have results, or that one has none"
-        )
+        raise LookupError(f"too few values of {over} up to {check['until']} have results")
     first, last = points[xs[0]], points[xs[-1]]
     at = next(
         (

@@ -20,7 +20,8 @@ from ..machine.places import Places, operand, version
 from ..settings import table
 from ..settings.command_line import FILE, OUTPUT, Named, Parser, run_command
 from ..settings.kinds import Integer, Numbers, Real, number_of
-from . import resampled, satellite_pass
+from . import export, resampled, satellite_pass
+from .program import describe, run_program
 
 USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 
@@ -36,23 +37,6 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
   fit FILE [--json[=FILE]]     fit Markov chains to a trace of lost blocks or packets: text, CSV, .npy
 
 openwip channel COMMAND --help says more."""
-
-
-def run_program(places: Places, arguments: list[str]) -> str:
-    """Runs wip_channel; its one line of what is wrong becomes ours."""
-    done = subprocess.run(
-        [places.program(snr_trace.PROGRAM), *arguments],
-        capture_output=True,
-        text=True,
-        preexec_fn=system.follower(),
-    )
-    if done.returncode != 0:
-        raise of_program("wip_channel", done.returncode, done.stderr)
-    return done.stdout
-
-
-def describe(places: Places, file: str) -> dict[str, Any]:
-    return dict(json.loads(run_program(places, ["check", operand(file)])))
 
 
 @contextlib.contextmanager
@@ -428,96 +412,6 @@ def import_log(arguments: list[str], places: Places) -> int:
     return 0
 
 
-KAUNET = (".bandwidth", ".biterror", ".packetloss")
-
-
-def export(arguments: list[str], places: Places) -> int:
-    p = Parser(
-        "channel export",
-        "Writes an SNR trace as CSV, or as input of the emulators Mahimahi and KauNet.",
-    )
-    p.add_argument("file", names=FILE, metavar="FILE.h5", help="file with an SNR trace (HDF5)")
-    what = p.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--csv",
-        metavar="FILE",
-        help="write the SNRs of the 25 frequency bins in dB, a row for each slot",
-    )
-    what.add_argument(
-        "--mahimahi", metavar="FILE", help="write a Mahimahi trace of packet delivery opportunities"
-    )
-    what.add_argument(
-        "--kaunet",
-        metavar="FILE",
-        help="write KauNet patterns: FILE.bandwidth, FILE.biterror, FILE.packetloss",
-    )
-    p.setting(
-        table.setting("link.bins", "emulate"),
-        help=(
-            "number of frequency bins that carry data in a slot, those with the highest predicted"
-            " SNR"
-        ),
-    )
-    p.setting(table.setting("link.modulation", "emulate"))
-    p.add_argument(
-        "--packet-bytes",
-        default="1500",
-        help="size of the packets for which KauNet patterns are made, in bytes (default 1500)",
-    )
-    p.add_argument(
-        "--seed", default="1", help="seed of the random errors in KauNet patterns (default 1)"
-    )
-    given = p.parse_args(arguments)
-    kind = next(k for k in ("csv", "mahimahi", "kaunet") if getattr(given, k) is not None)
-    file = getattr(given, kind)
-    formats_of = {
-        "--bins": "--mahimahi or --kaunet",
-        "--modulation": "--mahimahi or --kaunet",
-        "--packet-bytes": "--kaunet",
-        "--seed": "--kaunet",
-    }
-    if wrong := [
-        option
-        for option in p.named_options(given)
-        if f"--{kind}" not in formats_of.get(option, f"--{kind}")
-    ]:
-        raise BadInput(f"{wrong[0]} is given with --{kind}; valid: with {formats_of[wrong[0]]}")
-    for ending in KAUNET if kind == "kaunet" else ("",):
-        outputs.check(f"--{kind}", file + ending, given.file)
-    if kind == "csv":
-        from . import csv_file as channel_csv
-
-        description = describe(places, given.file)
-        with contextlib.closing(
-            snr_trace.blocks(places, given.file, "prediction" in description)
-        ) as rows:
-            channel_csv.write(rows, "prediction" in description, file)
-        print(f"{file}: {description['slots']} rows")
-        return 0
-    printed = run_program(
-        places,
-        [
-            "patterns",
-            operand(given.file),
-            f"--kind={kind}",
-            f"--output={file}",
-            f"--bins={given.bins}",
-            f"--modulation={0 if given.modulation == 'adaptive' else given.modulation}",
-            f"--packet-bytes={given.packet_bytes}",
-            f"--seed={given.seed}",
-        ],
-    )
-    size = json.loads(printed)
-    if kind == "mahimahi":
-        print(f"{file}: {size['packets']} opportunities, period {size['ms']} ms")
-    else:
-        print(
-            f"{file}.bandwidth: {size['ms']} ms\n{file}.biterror: {size['bits']} bits\n"
-            f"{file}.packetloss: {size['packets']} packets"
-        )
-    return 0
-
-
 def record(arguments: list[str], places: Places) -> int:
     p = Parser("channel record", "Records an SNR trace in a running cell.", "demo")
     p.add_argument(
@@ -600,7 +494,7 @@ COMMANDS = {
     "info": info,
     "plot": plot,
     "import": import_log,
-    "export": export,
+    "export": export.main,
     "record": record,
     "pass": satellite_pass.main,
     "fit": fit,

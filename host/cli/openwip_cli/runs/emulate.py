@@ -23,7 +23,7 @@ from ..cell.process import Process
 from ..cell.program_check import check_config, refusal
 from ..cell.session import OBSERVER, identity, owned_cell, start_observers, start_process
 from ..cell.supervisor import SupervisorClient
-from ..channel import command as channel
+from ..channel import program as channel_program
 from ..errors import BadInput, not_valid
 from ..figures import capacities, conservation, link_counts, own_code
 from ..figures.facts import Facts
@@ -97,7 +97,7 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
             arguments.append(f"--shadowing={shadowing}")
         elif shadowing != "as_defined":
             arguments.append(f"--shadowing-db={shadowing}")
-        channel.run_program(places, arguments)
+        channel_program.run_program(places, arguments)
         folder.chmod(0o755)  # in virtual time the process reads it under another user
         yield Scenario(
             s.values
