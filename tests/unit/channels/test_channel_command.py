@@ -16,7 +16,7 @@ import unittest.mock
 import numpy
 from openwip_schema import telemetry_pb2 as pb
 
-from openwip_cli.channel import command, csv_file, logs, plot, resampled
+from openwip_cli.channel import command, csv_file, logs, plot, program, resampled
 from openwip_cli.channel import record as channel_record
 from openwip_cli.errors import BadInput, Terminated
 from openwip_cli.machine.places import Places
@@ -135,7 +135,7 @@ class Recorded(unittest.TestCase):
         for end, code in ((KeyboardInterrupt(), 130), (Terminated(signal.SIGTERM), 143)):
             with self.subTest(code), self.cell(Terminal(4, range(100, 150), end)):
                 done, reported = self.command("-o", self.file, "--seconds", "3600")
-                about = command.describe(PLACES, self.file)
+                about = program.describe(PLACES, self.file)
                 self.assertEqual(
                     (done, about["slots"], about["prediction"]["horizon_slots"]), (code, 45, 4)
                 )
