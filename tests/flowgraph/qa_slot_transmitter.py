@@ -248,10 +248,15 @@ class FreeRunning(unittest.TestCase):
     def test_after_an_event_one_slot_is_left_out_so_that_a_new_burst_with_a_time_begins(self):
         for code in ("underflow", "time_error", "seq_error"):
             with self.subTest(code=code):
-                status, _, bursts = self.run_for(300, events_at=(150, [event(code)]))
-                gaps = [after[0] - before[-1] - 1 for before, after in zip(bursts, bursts[1:])]
-                self.assertIn(1, gaps)
-                self.assertEqual(status["slots_left_out"], sum(gaps))
+                # A busy machine adds gaps, and one at the event makes the restart needless: a run
+                # with others than the gap of the event is repeated.
+                for _ in range(5):
+                    status, _, bursts = self.run_for(300, events_at=(150, [event(code)]))
+                    gaps = [after[0] - before[-1] - 1 for before, after in zip(bursts, bursts[1:])]
+                    self.assertEqual(status["slots_left_out"], sum(gaps))
+                    if gaps == [1]:
+                        break
+                self.assertEqual(gaps, [1])
                 self.assertEqual(status["restarts"], 1)
 
     def test_a_slot_that_came_too_late_or_ran_out_of_samples_is_told_with_the_next_request_once(

@@ -67,7 +67,7 @@ class CommandLine(unittest.TestCase):
         for arguments, words in (
             (["--between", "e1", "e2", "--attach", "base=if:e3"], "one of the two"),
             (["--between", "e1", "e/2"], "valid: two interfaces"),
-            (["--between", "e1", "e2", "--terminals", "3"], "--terminals 3"),
+            (["--between", "e1", "e2", "--terminals", "3"], "--terminals is 3"),
             (["--gateway", "--split-tcp", "all"], "valid: without --split-tcp"),
             (["--ipv6", "on", "--split-tcp", "all"], "valid: without --split-tcp"),
             (["--gateway", "--generator"], "which starts no cell"),
