@@ -167,7 +167,7 @@ class Recorded(unittest.TestCase):
     def test_a_record_that_cannot_be_written_stops_nothing_half_way(self):
         done = openwip("emulate", "--name", CELL, "--duration", "3", "--record", "/absent/run.h5")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("/absent/run.h5: cannot be written", done.stderr.splitlines()[-1])
+        self.assertIn("the folder of --record is '/absent/'", done.stderr.splitlines()[-1])
         self.assertFalse(cells.Cell(CELL).run.exists())
 
 

@@ -266,7 +266,7 @@ class Replay(unittest.TestCase):
         self.assertEqual(left_of(cells.Cell(CELL)), [])
 
     def test_garbage_is_refused_in_one_line(self):
-        self.refused("none.sigmf-meta", "--replay-iq", self.folder / "none")
+        self.refused("none', which does not exist", "--replay-iq", self.folder / "none")
         text = self.folder / "text"
         pathlib.Path(f"{text}.sigmf-meta").write_text("no JSON")
         self.refused("is not JSON", "--replay-iq", text)
@@ -289,12 +289,14 @@ class Replay(unittest.TestCase):
         self.refused("report 0", "--replay-iq", link)
 
     def test_an_option_that_the_recording_decides_is_refused(self):
+        scenario = self.folder / "x.yaml"
+        scenario.touch()
         for flag, value in (
             ("--snr", "10"),
             ("--bins", "5"),
             ("--keep", None),
             ("--listen", "tcp://127.0.0.1:9000"),
-            ("--config", "x.yaml"),
+            ("--config", scenario),
             ("--record-iq", "y"),
         ):
             self.refused(
