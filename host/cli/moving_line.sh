@@ -39,6 +39,13 @@ apt_progress() {   # LOG SECONDS
 
 step_progress() { printf '%s' "$step"; }
 
+# read_progress PROGRESS LOG SECONDS: `shown`, what PROGRESS LOG SECONDS says. A program such as cat would outlive the line, and complain on the
+# terminal that its file is gone.
+read_progress() {
+    "$1" "$2" "$3" >"$2.line"
+    read -r shown <"$2.line" || :   # the file has no end of line
+}
+
 # show PROGRESS LOG: once a second what PROGRESS LOG SECONDS says. On a terminal the line is written over; elsewhere it is a line
 # of its own every 15 s (a test: OPENWIP_LINE_EVERY_S).
 show() {
@@ -48,12 +55,12 @@ show() {
         now=$(date +%s)
         if [ -t 1 ]; then
             columns=$(stty size 2>/dev/null <&1) || columns='24 80'
-            "$1" "$2" $((now - begun)) >"$2.line"
-            printf '\r\033[K%.*s' $((${columns#* } - 1)) "$(cat "$2.line") ($(span $((now - begun))))"
+            read_progress "$1" "$2" $((now - begun))
+            printf '\r\033[K%.*s' $((${columns#* } - 1)) "$shown ($(span $((now - begun))))"
         elif [ $((now - said)) -ge "${OPENWIP_LINE_EVERY_S:-15}" ]; then
             said=$now
-            "$1" "$2" $((now - begun)) >"$2.line"
-            printf '%s (%s)\n' "$(cat "$2.line")" "$(span $((now - begun)))"
+            read_progress "$1" "$2" $((now - begun))
+            printf '%s (%s)\n' "$shown" "$(span $((now - begun)))"
         fi
     done
 }
