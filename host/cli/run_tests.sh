@@ -21,10 +21,10 @@ run_tests() {
 
 # run_failed_tests_alone: a test of the wall clock, of processes or of a window may starve on a machine that has other work. Those few that failed get
 # the whole machine once, one after the other, and all that did not pass beside others are named at the end. The arithmetic tests of C++ (label
-# sanitised) have the same result however slowly they run, and are not repeated; more than five failures are no starvation.
+# sanitised) have the same result however slowly they run, and are not repeated; more than ten failures are no starvation.
 run_failed_tests_alone() {
     failed=$(tests_with failure openwip-tests.xml)
-    [ -n "$failed" ] && [ "$(say "$failed" | wc -l)" -le 5 ] || return 0
+    [ -n "$failed" ] && [ "$(say "$failed" | wc -l)" -le 10 ] || return 0
     say "test: these failed, and run again with nothing beside them: $(say "$failed" | paste -sd ' ')"
     rm -f openwip-tests-alone.xml
     ctest -j 1 --output-on-failure --output-junit "$build/openwip-tests-alone.xml" -R "^($(say "$failed" | sed 's/[^A-Za-z0-9_-]/./g' | paste -sd '|'))\$" -LE '^sanitised$' || :

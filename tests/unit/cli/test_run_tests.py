@@ -89,7 +89,7 @@ done
         self.assertIn("passed alone: system_a\n", done.stdout)
 
     def test_many_failed_tests_are_not_repeated(self):
-        done, asked = self.run_with_failures([f"system_{c}" for c in "abcdef"], [])
+        done, asked = self.run_with_failures([f"system_{c}" for c in "abcdefghijk"], [])
         self.assertEqual((done.returncode, len(asked)), (8, 1), done.stderr)
         self.assertNotIn("alone", done.stdout)
 
