@@ -76,7 +76,7 @@ class Blamed(unittest.TestCase):
         self.assertLess(time.monotonic() - began, within, run.output)
         self.assertRegex(run.output, f"(?m)^openwip: {words}")
         self.assertNotIn("Traceback", run.output)
-        self.assertTrue(wait_until(lambda: not self.left(run), 1), self.left(run))
+        self.assertTrue(wait_until(lambda: not self.left(run), 10), self.left(run))
 
     def expect_invalid(self, run, words):
         self.assertEqual(run.ended(60), 1, run.output)
@@ -221,7 +221,7 @@ class Blamed(unittest.TestCase):
             )
             self.assertIn(done.returncode, (0, 1), done.stderr)
             self.assertRegex(done.stdout + done.stderr, words)
-            self.assertTrue(wait_until(lambda: not self.left(run), 1), self.left(run))
+            self.assertTrue(wait_until(lambda: not self.left(run), 10), self.left(run))
             self.assertIsNone(procfs.start_time(supervisor))
 
         self.each(

@@ -164,7 +164,7 @@ class Options(unittest.TestCase):
             ),
             (
                 ["--link", "umts", "--wired-loss", "0.1"],
-                "--wired-loss is given with --link umts, .*; valid: with --split-tcp",
+                "--wired-loss is given with --link umts without --split-tcp, .*; valid: with --split-tcp, .*",
             ),
         ):
             with self.assertRaisesRegex(BadInput, f"^{output}$"):
