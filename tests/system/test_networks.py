@@ -368,7 +368,7 @@ class Outside(Computer, unittest.TestCase):
             (("--attach", "phone=if:lan0"), "valid: base|terminal=netns:NAME"),
             (("--attach", "terminal=usb:lan0"), "valid: base|terminal=netns:NAME"),
             (("--between", "lan0", "lan0"), "both stations"),
-            (("--attach", "terminal=if:lan0", "--terminals", "2"), "--terminals 2"),
+            (("--attach", "terminal=if:lan0", "--terminals", "2"), "--terminals is 2"),
         ):
             code, out, err = openwip(*SHORT, *options, inside=HOST)
             self.assertEqual(code, 2, (options, out, err))
