@@ -40,7 +40,7 @@ class Refusals(unittest.TestCase):
     def test_a_channel_that_is_not_there_is_named(self):
         self.assert_refused("nonsense", "emulate", "--generator", "--channel", "nonsense")
         self.assert_refused(
-            "'/tmp/missing.h5', which does not exist",
+            "/tmp/missing.h5: cannot be read: No such file",
             "emulate",
             "--generator",
             "--channel",
