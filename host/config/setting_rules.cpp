@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "config/between_bars.h"
+#include "types/slots_of.h"
 
 namespace wip::config {
 namespace {
@@ -34,9 +35,8 @@ std::string joined(const char* values, const char* between) {
 }  // namespace
 
 void check_sums(const settings& s, std::span<const setting_sum> sums) {
-    constexpr double slots_per_ms = 1.5;
     for (const auto& sum : sums) {
-        const double slots = std::ceil(s.real(sum.of) * slots_per_ms - 1e-9);
+        const auto slots = slots_of_ms(s.real(sum.of));
         std::int64_t least = sum.plus;
         std::ostringstream terms;
         for (const auto key : between_bars(sum.at_least)) {
@@ -45,13 +45,13 @@ void check_sums(const settings& s, std::span<const setting_sum> sums) {
             least += value;
             terms << name << " = " << value << " + ";
         }
-        if (slots >= static_cast<double>(least)) continue;
+        if (slots >= least) continue;
         std::ostringstream why;
         // Hundredths of a ms, rounded down, still take as many slots.
+        const double valid =
+            std::floor(static_cast<double>(least) * 100'000 / slots_per_second) / 100;
         why << "its " << slots << " slots are fewer than " << terms.str() << sum.plus << ' '
-            << sum.why
-            << "; valid: " << std::floor(static_cast<double>(least) / slots_per_ms * 100) / 100
-            << " ms or more, or lower values of the others";
+            << sum.why << "; valid: " << valid << " ms or more, or lower values of the others";
         throw s.refuse(sum.of, why.str());
     }
 }

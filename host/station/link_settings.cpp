@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "station/link_settings.h"
 
-#include <cmath>
 #include <stdexcept>
 #include <string>
 
 #include "config/typed.h"
+#include "types/slots_of.h"
 
 namespace wip::host {
 namespace {
@@ -43,9 +43,7 @@ link_config link_from(const config::link_settings& v, std::uint64_t seed) {
     c.switch_table =
         config::translated(v.switch_table, table::nmse_0, table::nmse_0_1, table::measured);
     c.max_retransmissions = v.max_retransmissions;
-    // 1.5 slots a millisecond; a hair of tolerance so that 2 ms is 3 slots and not 4.
-    c.retransmission_delay_slots =
-        static_cast<int>(std::ceil(v.retransmission_delay_ms * 1.5 - 1e-9));
+    c.retransmission_delay_slots = static_cast<int>(slots_of_ms(v.retransmission_delay_ms));
     c.combining = v.combining;
     c.packing = v.packing;
     c.in_order = config::translated(v.order, true, false);

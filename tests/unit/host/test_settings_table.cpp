@@ -9,6 +9,7 @@
 
 #include "config/setting_rules.h"
 #include "config/settings_table.h"
+#include "types/slots_of.h"
 
 using namespace wip::config;
 
@@ -37,6 +38,14 @@ const control_row* row_of(const std::vector<control_row>& rows, const std::strin
 }
 
 }  // namespace
+
+// The same values as in tests/unit/cli/test_sums.py: commands and processes count alike.
+TEST(settings_table, a_time_takes_whole_slots) {
+    EXPECT_EQ(wip::slots_of_ms(2), 3);
+    EXPECT_EQ(wip::slots_of_ms(2.01), 4);
+    EXPECT_EQ(wip::slots_of_ms(8.0 / 3), 4);
+    EXPECT_EQ(wip::slots_of_ms(32), 48);
+}
 
 TEST(SettingsTable, ARowIsAKeyOfAProcess) {
     const auto keys = keys_of_rows({{.path = "link.eagerness",

@@ -2,12 +2,11 @@
 """The findings about an open radio, a line each: reference, time and locks, as `wip_radio probe`
 reports them; its loop, and the settings that follow (./openwip doctor --loop)."""
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..air import SLOTS_PER_SECOND
 from ..cell.radio_loop import BETWEEN_SLOTS, RARE, Loop, of_cell
+from ..settings import rules
 from ..settings.radios import station_defaults
 from ..settings.scenario import by_clock
 from .finding import Finding, evaluated
@@ -154,7 +153,7 @@ def loop_finding(name: str, found: dict[str, Any], more_slots: int) -> Finding:
         f"{loop.flags} ({loop.delay} slots) for one late slot in 10,000; {often.lead} and"
         f" {often.delay_ms:g} for one in 1,000"
     )
-    usual = math.ceil(defaults["link.retransmission_delay_ms"] / 1000 * SLOTS_PER_SECOND - 1e-9)
+    usual = rules.slots_of(defaults["link.retransmission_delay_ms"])
     if why := loop.not_valid():
         return Finding(name, says, why, "what the lines above say: a machine that does not stall")
     if loop.lead > defaults["link.transmit_lead_slots"] or loop.delay > usual:
