@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -419,8 +420,8 @@ emulator_config translate(config::settings& s) {
     c.air_control_endpoint = v.control;
     c.server = interface_from(v.server, v.tun.mtu);
     c.cell.cell.users = v.terminals;
-    c.kind = config::translated(v.link.kind, link_kind::ofdm, link_kind::umts, link_kind::wlan,
-                                link_kind::hetnet, link_kind::trace, link_kind::wire);
+    c.given = std::make_shared<const config::emulator_configuration>(v);
+    c.kind = v.link.kind;
     c.bearer = bearer_from(s, v);
     c.umts_cell = umts_cell_from(s, v);
     c.wcdma = wcdma_from(s, v);

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "relay/delay_rule.h"
 #include "relay/snoop.h"
 #include "runtime/telemetry_rates.h"
+#include "settings/configuration.h"
 #include "station/link_settings.h"
 #include "tun/tun_device.h"
 #include "umts/cell.h"
@@ -41,7 +43,7 @@ struct interface_config {
 };
 
 // The link that carries the packets between the interfaces (link.kind).
-enum class link_kind : std::uint8_t { ofdm, umts, wlan, hetnet, trace, wire };
+using link_kind = config::link_kind_choice;
 
 struct wlan_path_config {
     wlan::wlan_config cell;
@@ -65,6 +67,9 @@ struct trace_path_config {
 
 struct emulator_config {
     std::string name;
+    // The settings as the table has them, for a kind of link that has no fields here; nullptr where
+    // no table was read.
+    std::shared_ptr<const config::emulator_configuration> given;
     link_kind kind = link_kind::ofdm;
     umts::bearer_config bearer;
     umts::cell_config umts_cell;

@@ -99,7 +99,7 @@ std::vector<link_pair::moved_setting> hetnet_path::moved_settings(std::int64_t /
 
 }  // namespace
 
-std::unique_ptr<link_pair> make_hetnet_path(const emulator_config& config) {
+std::unique_ptr<link_pair> make_hetnet_links(const emulator_config& config) {
     return std::make_unique<hetnet_path>(config.handover);
 }
 

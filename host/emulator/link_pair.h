@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The path of the packets between the server and the terminals, and its status: a packet_path from
 // interface to interface, delay injection with it, which is the OFDM cell's or has a link_pair in
-// it (delayed_path.h). A further kind of link is a link_pair, its value of link.kind, and two lines
-// in make_links().
+// it (delayed_path.h). A further kind of link is a link_pair, its value of link.kind, and its name
+// and file in CMakeLists.txt.
 #pragma once
 
 #include <cstdint>
@@ -58,12 +58,8 @@ public:
 // Links with a Snoop agent before the downlink of `links`, and behind its uplink.
 std::unique_ptr<link_pair> with_snoop(std::unique_ptr<link_pair> links, const snoop_config& config);
 
-std::unique_ptr<link_pair> make_umts_links(const emulator_config& config);
-std::unique_ptr<link_pair> make_hetnet_path(const emulator_config& config);
-std::unique_ptr<link_pair> make_trace_path(const emulator_config& config);
-std::unique_ptr<link_pair> make_wlan_path(const emulator_config& config);
-
-// Makes the links for link.kind, which is not ofdm.
+// Makes the links for link.kind, which is not ofdm, with the function make_KIND_links() that the
+// file of that kind has.
 std::unique_ptr<link_pair> make_links(const emulator_config& config);
 
 class packet_path {

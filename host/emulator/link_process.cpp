@@ -108,9 +108,8 @@ bool link_process::of_the_link(const std::string& key) const {
     if (starts_with_any(key, {"telemetry.", "delay_injection."})) return true;
     if (starts_with_any(key, {"to_base.", "from_base."})) return !umts && !hetnet && !trace;
     if (key == config::name::channel_snr_db || key == config::name::channel_speed_kmh) return wlan;
-    return (wlan && key.starts_with("wlan.")) || (umts && key.starts_with("umts.")) ||
-           (hetnet && key.starts_with("hetnet.")) ||
-           (trace && starts_with_any(key, {"trace.", "link.queue", "uplink.queue"}));
+    return key.starts_with(std::string(config::text_of(config.kind)) + '.') ||
+           (trace && starts_with_any(key, {"link.queue", "uplink.queue"}));
 }
 
 bool link_process::configure(const std::string& yaml, station asked) {

@@ -5,7 +5,24 @@
 #include "packet/wired_link.h"
 
 namespace wip::emulator {
+
+#define WIP_LINK_KIND(kind) \
+    std::unique_ptr<link_pair> make_##kind##_links(const emulator_config& config);
+#include "emulator/link_kinds.inc"
+#undef WIP_LINK_KIND
+
 namespace {
+
+struct kind_of_link {
+    link_kind kind;
+    std::unique_ptr<link_pair> (*make)(const emulator_config& config);
+};
+
+#define WIP_LINK_KIND(kind) {link_kind::kind, make_##kind##_links},
+constexpr kind_of_link kinds[] = {
+#include "emulator/link_kinds.inc"
+};
+#undef WIP_LINK_KIND
 
 // The wired network alone.
 class wire final : public link_pair {
@@ -32,18 +49,10 @@ std::unique_ptr<link_pair> make_links(const emulator_config& config) {
     const auto with_agent = [&config](std::unique_ptr<link_pair> links) {
         return config.snoop.on ? with_snoop(std::move(links), config.snoop) : std::move(links);
     };
-    switch (config.kind) {
-        case link_kind::umts:
-            return with_agent(make_umts_links(config));
-        case link_kind::wlan:
-            return make_wlan_path(config);  // its agent stands behind the wired network
-        case link_kind::hetnet:
-            return with_agent(make_hetnet_path(config));
-        case link_kind::trace:
-            return with_agent(make_trace_path(config));
-        default:
-            return std::make_unique<wire>(config);
-    }
+    for (const auto& [kind, make] : kinds)
+        if (kind == config.kind)  // the agent of 802.11 stands behind the wired network
+            return kind == link_kind::wlan ? make(config) : with_agent(make(config));
+    return std::make_unique<wire>(config);
 }
 
 }  // namespace wip::emulator

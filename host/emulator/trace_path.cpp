@@ -151,7 +151,7 @@ void trace_path::apply(const emulator_config& wanted, std::int64_t /*now_ns*/) {
 
 }  // namespace
 
-std::unique_ptr<link_pair> make_trace_path(const emulator_config& config) {
+std::unique_ptr<link_pair> make_trace_links(const emulator_config& config) {
     try {
         return std::make_unique<trace_path>(config.recorded);
     } catch (const std::invalid_argument& e) {

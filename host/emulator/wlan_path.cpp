@@ -114,7 +114,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<link_pair> make_wlan_path(const emulator_config& config) {
+std::unique_ptr<link_pair> make_wlan_links(const emulator_config& config) {
     return std::make_unique<wlan_path>(config.wlan, config.snoop);
 }
 
