@@ -422,6 +422,7 @@ def of_shell() -> list[str]:
     )
     table.add_argument(
         "--header",
+        names=OUTPUT,
         metavar="FILE",
         help=(
             "write the table of SNR thresholds into this file, as a C++ header, instead of"

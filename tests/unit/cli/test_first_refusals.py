@@ -4,6 +4,7 @@ values (test_first_words.py): unknown commands and an output that cannot be writ
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -188,6 +189,15 @@ class Names(Refusals):
                 "demo: the folder of --record is 'no/', which is no folder; valid: an existing one",
             ),
             (
+                ["channel", "export", "file", "--csv", "no/x.csv"],
+                "channel export: the folder of --csv is 'no/', which is no folder; valid: an"
+                " existing one",
+            ),
+            (
+                ["capture", "-o", "no/x.pcapng"],
+                "capture: the folder of -o is 'no/', which is no folder; valid: an existing one",
+            ),
+            (
                 ["channel", "render", "jakes", "-ofile/a"],
                 "channel render: the folder of --out is 'file/', which is no folder; valid: an"
                 " existing one",
@@ -249,6 +259,21 @@ class Names(Refusals):
                 )
         self.assertGreater(len(marked), 20)
         self.assertEqual(called - marked, {("iq record", "FILE")})
+
+    def test_every_option_whose_value_is_called_a_file_is_marked(self):
+        marked, called = set(), set()
+        for line in lines_of_table():
+            if line[0] == "command":
+                path = line[1]
+            elif line[0] == "names" and line[1].startswith("-"):
+                marked.add((path, line[1]))
+            elif line[0] == "help" and len(line) > 1:
+                if option := re.match(r"  (?:-\w, )?(-[-\w]+)[ =\[]+FILE\b", line[1]):
+                    called.add((path, option[1]))
+        self.assertGreater(len(called), 40)
+        # ctest makes these two itself, in its own folder.
+        of_ctest = {("test", "--output-log"), ("test", "--output-junit")}
+        self.assertEqual(called - marked, of_ctest)
 
 
 @unittest.skipUnless(pathlib.Path("/dev/full").exists(), "no /dev/full")

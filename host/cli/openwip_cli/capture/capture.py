@@ -20,7 +20,7 @@ from ..figures import report
 from ..machine import outputs, system
 from ..machine.places import Places, operand, version
 from ..messages import control
-from ..settings.command_line import Parser
+from ..settings.command_line import OUTPUT, Parser
 from ..settings.kinds import Integer, Real
 from ..shapes import Verdict
 from ..text import of_yaml, to_yaml
@@ -69,6 +69,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p.add_argument(
         "-o",
         dest="file",
+        names=OUTPUT,
         metavar="FILE|-",
         help="file to write, or - for standard output (default CELL.pcapng, or CELL.pcap)",
     )

@@ -8,7 +8,7 @@ from ..errors import BadInput
 from ..machine import outputs, snr_trace
 from ..machine.places import Places, operand
 from ..settings import table
-from ..settings.command_line import FILE, Parser
+from ..settings.command_line import FILE, OUTPUT, Parser, marked
 from .program import describe, run_program
 
 KAUNET = (".bandwidth", ".biterror", ".packetloss")
@@ -21,19 +21,15 @@ def main(arguments: list[str], places: Places) -> int:
     )
     p.add_argument("file", names=FILE, metavar="FILE.h5", help="file with an SNR trace (HDF5)")
     what = p.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--csv",
-        metavar="FILE",
-        help="write the SNRs of the 25 frequency bins in dB, a row for each slot",
-    )
-    what.add_argument(
-        "--mahimahi", metavar="FILE", help="write a Mahimahi trace of packet delivery opportunities"
-    )
-    what.add_argument(
-        "--kaunet",
-        metavar="FILE",
-        help="write KauNet patterns: FILE.bandwidth, FILE.biterror, FILE.packetloss",
-    )
+    for option, text in (
+        ("--csv", "write the SNRs of the 25 frequency bins in dB, a row for each slot"),
+        ("--mahimahi", "write a Mahimahi trace of packet delivery opportunities"),
+        (
+            "--kaunet",
+            "write KauNet patterns: FILE.bandwidth, FILE.biterror, FILE.packetloss",
+        ),
+    ):
+        marked(what.add_argument(option, metavar="FILE", help=text), OUTPUT)
     p.setting(
         table.setting("link.bins", "emulate"),
         help=(

@@ -13,7 +13,7 @@ from ..errors import BadInput, not_valid
 from ..machine import confined, outputs
 from ..machine.confined import printable
 from ..machine.places import Places
-from ..settings.command_line import FILE, Parser
+from ..settings.command_line import FILE, OUTPUT, Parser
 from ..settings.kinds import Real
 
 LIGHT_M_PER_S = 299_792_458.0
@@ -248,11 +248,13 @@ def main(arguments: list[str], _places: Places) -> int:
     p.add_argument(
         "-o",
         "--out",
+        names=OUTPUT,
         metavar="FILE.csv",
         help="CSV file to write, with the columns time_s, delay_ms, doppler_hz and elevation_deg",
     )
     p.add_argument(
         "--delays",
+        names=OUTPUT,
         metavar="FILE",
         help="file to write with a delay for each 100 ms, for emulate --link trace --trace FILE",
     )

@@ -25,7 +25,7 @@ from ..figures.facts import Facts
 from ..iq import fader_recordings, recordings
 from ..machine import outputs, system
 from ..machine.places import Places, operand
-from ..settings.command_line import FILE, FOLDER, Named, Parser
+from ..settings.command_line import FILE, FOLDER, OUTPUT, Named, Parser
 from ..settings.kinds import Real
 from ..settings.scenario import read_yaml
 from ..shapes import AirStatus, Burst, ThroughRadios
@@ -215,6 +215,7 @@ def calibrate(arguments: list[str], places: Places) -> int:
     p.add_argument(
         "-o",
         "--out",
+        names=OUTPUT,
         metavar="FILE",
         default="calibration.json",
         help=(
@@ -388,6 +389,7 @@ def main(arguments: list[str], places: Places) -> int:
     )
     p.add_argument(
         "--record",
+        names=OUTPUT,
         metavar="FILE",
         help=(
             "record the IQ samples that each radio receives and sends, from the first one on, as"

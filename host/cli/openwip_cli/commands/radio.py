@@ -13,7 +13,7 @@ from ..errors import INVALID, VALID, BadInput
 from ..machine import outputs
 from ..machine.places import Places
 from ..settings import radios
-from ..settings.command_line import run_command
+from ..settings.command_line import OUTPUT, run_command
 from ..settings.kinds import Real
 from . import doctor
 from .finding import Finding, as_json, evaluated, show
@@ -303,6 +303,7 @@ def spectrum(arguments: list[str], places: Places) -> int:
     p.add_argument(
         "-o",
         "--out",
+        names=OUTPUT,
         metavar="FILE.png",
         help="file for the picture (default spectrum.png, or none with --json)",
     )

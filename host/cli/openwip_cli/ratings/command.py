@@ -9,7 +9,7 @@ from ..cell.session import Progress
 from ..errors import VALID, BadInput
 from ..machine import outputs, rights
 from ..machine.places import Places
-from ..settings.command_line import EITHER, FOLDER, Parser, check_cell_name, run_command
+from ..settings.command_line import EITHER, FOLDER, OUTPUT, Parser, check_cell_name, run_command
 from ..settings.kinds import Integer, Real
 from . import browser, cases, export, session, study
 
@@ -178,6 +178,7 @@ def export_rows(arguments: list[str], _places: Places) -> int:
     p.add_argument(
         "-o",
         "--out",
+        names=OUTPUT,
         metavar="FILE.csv",
         help="write the table of grades into this CSV file (default: print it)",
     )

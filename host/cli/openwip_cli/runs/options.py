@@ -302,6 +302,7 @@ def parse_demo(arguments: list[str]) -> Options:
     )
     parser.add_argument(
         "--record-iq",
+        names=OUTPUT,
         metavar="FILE",
         help=(
             "record the IQ samples that the terminal receives, from the first one on, as SigMF:"
@@ -310,6 +311,7 @@ def parse_demo(arguments: list[str]) -> Options:
     )
     parser.add_argument(
         "--record-iq-base",
+        names=OUTPUT,
         metavar="FILE",
         help=(
             "record the IQ samples that the base station transmits, from the first one on, as"
@@ -319,6 +321,7 @@ def parse_demo(arguments: list[str]) -> Options:
     )
     parser.add_argument(
         "--record-iq-fader",
+        names=OUTPUT,
         metavar="FILE",
         help=(
             "with --air cabled: record the IQ samples that the fader (channel emulator) receives"

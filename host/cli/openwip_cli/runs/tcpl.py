@@ -18,6 +18,7 @@ from ..errors import INVALID, VALID, BadInput, not_valid
 from ..figures import capacities, report
 from ..machine import outputs, placement, rights, scratch, system
 from ..machine.places import Places, virtual_kernel
+from ..settings.command_line import OUTPUT
 from ..settings.kinds import Choice
 from ..settings.scenario import Scenario
 from ..settings.table import Setting, settings_of
@@ -45,10 +46,14 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
         one_cell=False,
     )
     parser.add_argument(
-        "--csv", metavar="FILE", help="write a line for each TCP transfer into this CSV file"
+        "--csv",
+        names=OUTPUT,
+        metavar="FILE",
+        help="write a line for each TCP transfer into this CSV file",
     )
     parser.add_argument(
         "--png",
+        names=OUTPUT,
         metavar="FILE",
         help="draw throughput against bit error rate (or burstiness) into this PNG file",
     )

@@ -211,6 +211,13 @@ FILE, FOLDER, EITHER, OUTPUT = Named("file"), Named("folder"), Named("either"), 
 RECORDING = Named("file", (".sigmf-meta", ".sigmf-data"))  # of IQ samples
 
 
+def marked(action: argparse.Action, names: Named | None) -> argparse.Action:
+    """The argument, of which is now known what its values name on disk. Groups of a parser have no
+    `names` of their own."""
+    setattr(action, "names", names)
+    return action
+
+
 def named_by(action: argparse.Action) -> Named | None:
     """What the argument was declared to name, or what values of its kind can name."""
     kind = getattr(action, "kind", None)
@@ -254,9 +261,7 @@ class Parser(argparse.ArgumentParser):
         if was:
             more.setdefault("dest", was.lstrip("-").replace("-", "_"))
             self.earlier[was] = flags[-1]
-        action = super().add_argument(*flags, **more)
-        setattr(action, "names", names)
-        return action
+        return marked(super().add_argument(*flags, **more), names)
 
     def json(self, what: str, was_a_word: bool = False) -> None:
         """--json[=FILE], which means the same in every command. `was_a_word`: an earlier release
