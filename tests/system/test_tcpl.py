@@ -77,7 +77,7 @@ class TcpOverDamagedSegments(unittest.TestCase):
             (["--name", "muchtoolong"], "--name"),
             (["--ber", ""], "--ber is ''"),
             (["--mtu", "", "--time", "virtual"], "--mtu is ''"),
-            (["--csv", "/nowhere/x.csv"], "there is no directory /nowhere"),
+            (["--csv", "/nowhere/x.csv"], "the folder of --csv is '/nowhere/'"),
             (
                 ["--csv", "x", "--png", "./x"],
                 "--png ./x: cannot be written: that file is given twice",
