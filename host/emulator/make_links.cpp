@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <memory>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "emulator/link_pair.h"
@@ -49,10 +52,12 @@ std::unique_ptr<link_pair> make_links(const emulator_config& config) {
     const auto with_agent = [&config](std::unique_ptr<link_pair> links) {
         return config.snoop.on ? with_snoop(std::move(links), config.snoop) : std::move(links);
     };
+    if (config.kind == link_kind::wire) return std::make_unique<wire>(config);
     for (const auto& [kind, make] : kinds)
         if (kind == config.kind)  // the agent of 802.11 stands behind the wired network
             return kind == link_kind::wlan ? make(config) : with_agent(make(config));
-    return std::make_unique<wire>(config);
+    throw std::logic_error("link.kind is " + std::string(config::text_of(config.kind)) +
+                           ", which link_kinds in host/emulator/CMakeLists.txt does not have");
 }
 
 }  // namespace wip::emulator

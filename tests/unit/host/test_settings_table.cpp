@@ -40,7 +40,7 @@ const control_row* row_of(const std::vector<control_row>& rows, const std::strin
 }  // namespace
 
 // The same values as in tests/unit/cli/test_sums.py: commands and processes count alike.
-TEST(settings_table, a_time_takes_whole_slots) {
+TEST(SettingsTable, ATimeTakesWholeSlots) {
     EXPECT_EQ(wip::slots_of_ms(2), 3);
     EXPECT_EQ(wip::slots_of_ms(2.01), 4);
     EXPECT_EQ(wip::slots_of_ms(8.0 / 3), 4);

@@ -9,6 +9,7 @@
 
 #include "phy_link.h"
 #include "sample/fractional_delay.h"
+#include "satellite_link.h"
 
 namespace {
 
@@ -145,83 +146,25 @@ TEST(tracking, an_overflow_that_moves_the_grid_of_the_samples_is_none_for_timing
     EXPECT_GT(rounded.nmse, 1.3 * whole.nmse);
 }
 
-// A satellite 600 km high passes overhead, at 2 GHz: the distance moves the delay of the samples
-// and turns the carrier, neither of them corrected. openwip channel pass has the same closed form.
-struct passed {
-    int locked_at = -1, unlocked = 0, good = 0, bad = 0;
-    double worst_hz = 0, begin_hz = 0;
-};
-passed pass_of_a_satellite(double from_s, double seconds, int bits_per_symbol, double snr_db) {
-    constexpr double light = 299792458, earth = 6371e3, orbit = 6971e3, carrier_hz = 2e9;
-    const double turning = std::sqrt(3.986004418e14 / (orbit * orbit * orbit));
-    const auto distance = [&](double t) {
-        return std::sqrt(earth * earth + orbit * orbit -
-                         2 * earth * orbit * std::cos(turning * (from_s + t)));
-    };
-    constexpr int block = 64, half_width = 8;
-    constexpr std::size_t history = 1024, middle = 512;  // the terminal comes nearer, or goes away
-    slot_modulator modulator({});
-    slot_receiver receiver({});
-    slot_source source(bits_per_symbol);
-    sample_channel channel({.snr_db = snr_db, .delay = 300});
-    const sample_model::delay_kernel kernel(half_width, true);
-    std::vector<cf32> heard(history);
-    passed out;
-    const auto doppler = [&](double t) {
-        return -carrier_hz / light * (distance(t + 1e-3) - distance(t - 1e-3)) / 2e-3;
-    };
-    out.begin_hz = doppler(0);
-    const int slots = static_cast<int>(seconds / slot_seconds);
-    for (int i = 0; i < slots; ++i) {
-        const auto x = modulate(modulator, source.make(slot(150 + i)));
-        std::vector<cf32> all(heard);
-        all.insert(all.end(), x.begin(), x.end());
-        std::vector<cf32> y(x.size());
-        for (std::size_t first = 0; first < y.size(); first += block) {
-            const double t = i * slot_seconds + static_cast<double>(first) / sample_rate_hz;
-            const double further_s = (distance(t) - distance(0)) / light;
-            const double delay = middle + further_s * sample_rate_hz;
-            const auto whole = static_cast<std::size_t>(std::floor(delay));
-            for (std::size_t n = first; n < first + block; ++n) {
-                for (int k = -half_width + 1; k <= half_width; ++k)
-                    y[n] += kernel(k - (delay - static_cast<double>(whole))) *
-                            all[history + n - whole - static_cast<std::size_t>(half_width + k)];
-                const double at = t + static_cast<double>(n - first) / sample_rate_hz;
-                const double turns = carrier_hz * (distance(at) - distance(0)) / light;
-                y[n] *= cf32(std::polar(1.0, -2 * std::numbers::pi * std::remainder(turns, 1.0)));
-            }
-        }
-        heard.assign(all.end() - static_cast<std::ptrdiff_t>(history), all.end());
-        receiver.process(first_sample(slot(150 + i)), channel.pass(y), [&](const received_slot& r) {
-            if (r.locked && out.locked_at < 0) out.locked_at = i;
-            if (i < 100) return;
-            out.unlocked += !r.locked;
-            for (const auto& b : r.bins) {
-                out.good += b.outcome == frame_outcome::good;
-                out.bad += b.outcome == frame_outcome::bad;
-            }
-        });
-        if (i >= 100)
-            out.worst_hz = std::max(
-                out.worst_hz, std::abs(receiver.state().cfo_hz - doppler((i + 1) * slot_seconds)));
-    }
-    return out;
-}
-
 // Beginning, the steepest change of the delay; a minute before the middle; the steepest change of
-// the Doppler shift. Delay and shift of the whole pass lie between.
+// the Doppler shift. Delay and shift of the whole pass lie between; tests/bench/satellite_pass
+// computes all of it.
 TEST(tracking, the_pass_of_a_satellite_in_low_orbit_is_followed) {
     for (const double from_s : {-300.0, -60.0, -0.5}) {
-        const auto p = pass_of_a_satellite(from_s, 1, 2, 20);
+        satellite_link link(from_s, 2, 20);
+        const double begin_hz = link.doppler_hz();
+        pass_counts p;
+        for (int i = 0; i < slots_per_second; ++i) link.step(p);
         RecordProperty("from_" + std::to_string(static_cast<int>(from_s)) + "_s",
-                       std::to_string(p.begin_hz) + " Hz, locked at slot " +
-                           std::to_string(p.locked_at) + ", off by " + std::to_string(p.worst_hz) +
-                           " Hz, frames lost " + std::to_string(p.bad) + " of " +
-                           std::to_string(p.good + p.bad));
-        EXPECT_GE(p.locked_at, 0) << from_s;
-        EXPECT_LT(p.locked_at, 100) << from_s;
+                       std::to_string(begin_hz) + " Hz, locked at slot " +
+                           std::to_string(link.locked_at()) + ", off by " +
+                           std::to_string(p.cfo_error_hz) + " Hz, frames lost " +
+                           std::to_string(p.bad) + " of " + std::to_string(p.good + p.bad));
+        EXPECT_GE(link.locked_at(), 0) << from_s;
+        EXPECT_LT(link.locked_at(), 100) << from_s;
         EXPECT_EQ(p.unlocked, 0) << from_s;
-        EXPECT_LT(p.bad, 0.01 * (p.good + p.bad)) << from_s << ": " << p.worst_hz << " Hz off";
+        EXPECT_LT(static_cast<double>(p.bad), 0.01 * static_cast<double>(p.good + p.bad))
+            << from_s << ": " << p.cfo_error_hz << " Hz off";
     }
 }
 
